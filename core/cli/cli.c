@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/default-dirs.h"
+#include "base/nearest.h"
 #include "build-info.h"
 #include "commit.h"
 #include "cli/command.h"
@@ -237,6 +238,7 @@ static int argument_take(CommandOptions *options, const Command *command, int ar
 /* -1: go on; else the exit status. */
 static int options_parse(CommandOptions *options, const Command *command, int argc, char **argv)
 {
+	g_autofree char *letters = g_strconcat(command->flags, "h", NULL);
 	int letter;
 
 	opterr = 0;
@@ -246,7 +248,7 @@ static int options_parse(CommandOptions *options, const Command *command, int ar
 			return 0;
 		}
 		if (letter == '?')
-			return command_option_unknown(command->name, long_options, argv);
+			return command_option_unknown(command->name, long_options, letters, argv);
 		if (!strchr(command->flags, letter))
 			return command_usage_error(command->name, "has no option --%s",
 						   option_word(letter));
@@ -262,6 +264,52 @@ int command_version(const CommandOptions *options)
 	return 0;
 }
 
+static const char *command_nearest(const char *word, const json_t *of_modules)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	const json_t *command;
+	size_t at;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+		g_ptr_array_add(names, (gpointer)commands[i].name);
+	json_array_foreach(json_object_get(of_modules, "commands"), at, command)
+		g_ptr_array_add(names, (gpointer)format_text(command, "name"));
+	g_ptr_array_add(names, NULL);
+	return rdmad_nearest(word, (const char *const *)names->pdata);
+}
+
+/* `error`: why there is no `of_modules`. */
+static int command_unknown(const char *word, const json_t *of_modules, const GError *error)
+{
+	const char *meant = command_nearest(word, of_modules);
+
+	if (meant)
+		fprintf(stderr, "rdmad: unknown command \"%s\"; did you mean `%s`?\n", word, meant);
+	else if (error)
+		fprintf(stderr,
+			"rdmad: unknown command \"%s\"; modules cannot be asked for theirs: %s\n",
+			word, error->message);
+	else
+		fprintf(stderr, "rdmad: unknown command \"%s\"; see `rdmad help`\n", word);
+	return EXIT_USAGE;
+}
+
+/* argv[1] is the command. */
+static int run_of_module(CommandOptions *options, int argc, char **argv)
+{
+	const char *name = argv[1];
+	g_autoptr(GError) error = NULL;
+	json_t *all = module_commands_ask(options, argv + 2, &error);
+	const json_t *command = module_command_find(all, name);
+	int status;
+
+	argv[1] = argv[0]; /* getopt's own messages begin with it */
+	status = command ? module_command_run(command, options, argc - 1, argv + 1)
+			 : command_unknown(name, all, error);
+	json_decref(all);
+	return status;
+}
+
 /* A module's command has its own --help, from the daemon. */
 static int help_of_module(const CommandOptions *options, const char *name)
 {
@@ -269,7 +317,7 @@ static int help_of_module(const CommandOptions *options, const char *name)
 	CommandOptions own = *options;
 
 	optind = 0; /* getopt begins again */
-	return module_command_run(&own, 3, argv);
+	return run_of_module(&own, 3, argv);
 }
 
 int command_help(const CommandOptions *options)
@@ -299,8 +347,7 @@ int rdmad_cli_run(int argc, char **argv)
 	options.style.colour = want_colour();
 	options.style.width = terminal_width();
 	if (!command)
-		return module_command_run(&options, argc, argv);
-	argv[1] = argv[0]; /* getopt's own messages begin with it */
+		return run_of_module(&options, argc, argv);
 	status = options_parse(&options, command, argc - 1, argv + 1);
 	while (status < 0) {
 		status = command->run(&options);

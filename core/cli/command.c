@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/default-dirs.h"
+#include "base/nearest.h"
 #include "cli/client.h"
 
 #define EXIT_USAGE 2
@@ -83,9 +84,11 @@ int command_usage_error(const char *command, const char *format, ...)
 	return EXIT_USAGE;
 }
 
-int command_option_unknown(const char *command, const struct option *known, char *const *argv)
+int command_option_unknown(const char *command, const struct option *known, const char *letters,
+			   char *const *argv)
 {
 	const char *word = argv[optind - 1];
+	const char *meant = rdmad_nearest_option(word, known, letters);
 
 	/* getopt has set optopt to the letter of an option that it knows, or to one that it does not. */
 	while (known->name && known->val != optopt)
@@ -95,7 +98,11 @@ int command_option_unknown(const char *command, const struct option *known, char
 					   known->has_arg ? "needs a value" : "takes no value");
 	if (optopt && !g_str_has_prefix(word, "--"))
 		return command_usage_error(command, "unknown option -%c", optopt);
-	return command_usage_error(command, "unknown option %s", word);
+	if (!meant)
+		return command_usage_error(command, "unknown option %s", word);
+	fprintf(stderr, "rdmad: %s: unknown option %s; did you mean `--%s`?\n", command, word,
+		meant);
+	return EXIT_USAGE;
 }
 
 gboolean command_watches(const CommandOptions *options, int status)

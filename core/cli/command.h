@@ -68,8 +68,10 @@ int command_print_json(const CommandOptions *options, const json_t *value);
 gboolean command_option_set(CommandOptions *options, int letter, const char *value);
 /* One line, and 2, the exit status. */
 int command_usage_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* The same of the option that getopt has just refused. */
-int command_option_unknown(const char *command, const struct option *known, char *const *argv);
+/* The same of the option that getopt has just refused.  The command has the options of `known`
+ * with one of the letters; NULL: all. */
+int command_option_unknown(const char *command, const struct option *known, const char *letters,
+			   char *const *argv);
 /* With --watch, after `status`: waits, clears the screen, TRUE. */
 gboolean command_watches(const CommandOptions *options, int status);
 /* --output and the others of COMMAND_ASKS; ends with an empty one. */
@@ -106,9 +108,14 @@ void attributes_write(const json_t *attributes, const RdmadTableStyle *style, GS
 /* `now_us` 0: absolute times. */
 void events_write(const json_t *events, gint64 now_us, const RdmadTableStyle *style, GString *out);
 
-/* module-command.c: commands that modules of the running daemon have (rdmad/module.h).  argv[1] is the
- * command's name; the exit status. */
-int module_command_run(CommandOptions *options, int argc, char **argv);
+/* module-command.c: commands that modules of the running daemon have (rdmad/module.h).  A new
+ * reference to the response of /api/v1/commands.  `argv`: the words behind the command, of which
+ * one may name the socket. */
+json_t *module_commands_ask(CommandOptions *options, char **argv, GError **error);
+/* Returns the entry of that response, or NULL. */
+const json_t *module_command_find(const json_t *commands, const char *name);
+/* argv[1] is the first word behind the command.  The exit status. */
+int module_command_run(const json_t *command, CommandOptions *options, int argc, char **argv);
 /* rdmad commands */
 int module_command_list(const CommandOptions *options);
 /* The printed form of a response; `command` is an entry of /api/v1/commands. */

@@ -18,26 +18,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/client.h"
 #include "cli/table.h"
 
-#define EXIT_USAGE  2
 #define OPTIONS_MAX 32u
 #define COLUMNS_MAX 32u
 #define OWN_OPTIONS 7u	/* the common ones, and --help */
 #define FIRST_VALUE 256 /* of the module's options; below are letters */
 
 /* ---- what there is ---- */
-
-static json_t *find_command(const json_t *answer, const char *name)
-{
-	json_t *command;
-	size_t i;
-
-	json_array_foreach(json_object_get(answer, "commands"), i,
-			   command) if (g_strcmp0(format_text(command, "name"), name) ==
-					0) return command;
-	return NULL;
-}
 
 /* Before the command's own options are known. */
 static const char *socket_option(char **argv)
@@ -47,6 +36,26 @@ static const char *socket_option(char **argv)
 			return argv[1];
 		if (g_str_has_prefix(*argv, "--socket="))
 			return *argv + strlen("--socket=");
+	}
+	return NULL;
+}
+
+json_t *module_commands_ask(CommandOptions *options, char **argv, GError **error)
+{
+	options->socket = socket_option(argv) ?: options->socket;
+	return rdmad_client_call(options->socket, "GET", "/api/v1/commands", NULL,
+				 COMMAND_TIMEOUT_S, NULL, error);
+}
+
+const json_t *module_command_find(const json_t *commands, const char *name)
+{
+	const json_t *command;
+	size_t i;
+
+	json_array_foreach(json_object_get(commands, "commands"), i, command)
+	{
+		if (g_strcmp0(format_text(command, "name"), name) == 0)
+			return command;
 	}
 	return NULL;
 }
@@ -163,7 +172,8 @@ static int take_options(const json_t *command, CommandOptions *options, int argc
 			return 0;
 		}
 		if (letter == '?')
-			return command_option_unknown(format_text(command, "name"), known, argv);
+			return command_option_unknown(format_text(command, "name"), known, NULL,
+						      argv);
 		if (letter >= FIRST_VALUE) {
 			const guint index = (guint)(letter - FIRST_VALUE);
 
@@ -242,35 +252,18 @@ static int module_command_ask(const json_t *command, const CommandOptions *optio
 	return status;
 }
 
-int module_command_run(CommandOptions *options, int argc, char **argv)
+int module_command_run(const json_t *command, CommandOptions *options, int argc, char **argv)
 {
-	const char *name = argv[1];
-	g_autoptr(GString) query = NULL;
-	json_t *all, *command;
+	g_autoptr(GString) query = g_string_new(format_text(command, "path"));
 	int status;
 
-	options->socket = socket_option(argv + 2) ?: options->socket;
-	all = command_ask(options, "GET", "/api/v1/commands");
-	command = find_command(all, name);
-	if (!command) {
-		fprintf(stderr,
-			all ? "rdmad: neither rdmad nor a module that runs has a command \"%s\"; "
-			      "see `rdmad help`\n"
-			    : "rdmad: \"%s\" is not a command of rdmad, and modules cannot be "
-			      "asked; see `rdmad help`\n",
-			name);
-		json_decref(all);
-		return EXIT_USAGE;
-	}
-	query = g_string_new(format_text(command, "path"));
-	argv[1] = argv[0]; /* getopt's own messages begin with it */
-	status = take_options(command, options, argc - 1, argv + 1, query);
+	opterr = 0;
+	status = take_options(command, options, argc, argv, query);
 	while (status < 0) {
 		status = module_command_ask(command, options, query);
 		if (command_watches(options, status))
 			status = -1;
 	}
-	json_decref(all);
 	return status;
 }
 

@@ -4,8 +4,8 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "config/config-private.h"
-#include "config/nearest.h"
 #include "config/node.h"
 #include "config/source.h"
 #include "config/tree.h"
@@ -166,7 +166,7 @@ static gboolean unknown_profile(const RdmadConfigNode *node, char *const *names,
 				GError **error)
 {
 	g_autofree char *all = g_strjoinv(", ", (char **)names);
-	const char *meant = rdmad_config_nearest(node->string, (const char *const *)names);
+	const char *meant = rdmad_nearest(node->string, (const char *const *)names);
 
 	if (!names[0])
 		return rdmad_config_error(node, NULL, error, "no profiles in %s",

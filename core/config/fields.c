@@ -6,8 +6,8 @@
 #include <rdmad/config.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "config/config-private.h"
-#include "config/nearest.h"
 #include "config/node.h"
 
 /* ---- Numbers with a unit: durations and sizes ---- */
@@ -245,7 +245,7 @@ static gboolean set_enum(const RdmadConfigField *field, const RdmadConfigNode *n
 		}
 	}
 	value = node->yaml ? g_strdup("it") : g_strdup_printf("\"%.80s\"", node->string);
-	meant = rdmad_config_nearest(node->string, field->choices);
+	meant = rdmad_nearest(node->string, field->choices);
 	if (meant)
 		return rdmad_config_error(node, NULL, error,
 					  "%s is not one of \"%s\"; did you mean \"%s\"?", value,
@@ -345,7 +345,7 @@ static gboolean unknown_key(const RdmadConfigNode *group, const RdmadConfigNode 
 	for (; fields->key; fields++)
 		g_ptr_array_add(keys, (gpointer)fields->key);
 	g_ptr_array_add(keys, NULL);
-	meant = rdmad_config_nearest(node->name, (const char *const *)keys->pdata);
+	meant = rdmad_nearest(node->name, (const char *const *)keys->pdata);
 	if (meant)
 		return rdmad_config_error(group, node->name, error,
 					  "unknown key; did you mean `%s`?", meant);

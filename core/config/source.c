@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/redactor.h"
+
 #define ERRORS_MAX 8192u /* bytes of all messages together */
 
 /* Appends a line, unless it is there already. */
@@ -26,12 +28,14 @@ static void error_append(GError *error, const char *where, const char *what)
 gboolean rdmad_config_source_error(GError **error, const char *file, guint line, const char *format,
 				   ...)
 {
-	g_autofree char *what = NULL, *where = NULL;
+	g_autofree char *text = NULL, *what = NULL, *where = NULL;
 	va_list args;
 
 	va_start(args, format);
-	what = g_strdup_vprintf(format, args);
+	text = g_strdup_vprintf(format, args);
 	va_end(args);
+	/* More people read the log and the event log than the configuration. */
+	what = rdmad_redact_userinfo(text);
 	where = line > 0 ? g_strdup_printf("%s:%u", file, line) : g_strdup(file);
 	if (!error || !*error)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s: %s", where, what);

@@ -6,6 +6,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 
+#include "base/redactor.h"
 #include "config/scan.h"
 #include "config/source.h"
 
@@ -157,7 +158,8 @@ static void report(const Origin *origin, const config_t *parser, GError **error)
 	g_autofree char *file = origin_file(origin, included);
 	int line = MAX(config_error_line(parser), 1);
 	g_autofree char *here = included ? g_strdup("") : error_line(origin->text, &line);
-	g_autofree char *valid = g_utf8_make_valid(here, -1);
+	g_autoptr(RdmadRedactor) redactor = rdmad_redactor_new();
+	g_autofree char *shown = rdmad_redactor_text(redactor, here);
 
 	/* rdmad_config_scan() opened the file just before, so the failure may be temporary. */
 	if (g_strcmp0(config_error_text(parser), "cannot open include file") == 0) {
@@ -167,8 +169,8 @@ static void report(const Origin *origin, const config_t *parser, GError **error)
 		return;
 	}
 	rdmad_config_source_error(error, file, (guint)line, "%s%s%s%s",
-				  explain(config_error_text(parser)), *valid ? ": `" : "", valid,
-				  *valid ? "`" : "");
+				  explain(config_error_text(parser)), shown && *shown ? ": `" : "",
+				  shown ?: "", shown && *shown ? "`" : "");
 }
 
 RdmadConfigNode *rdmad_config_tree_parse(const char *file, const char *text,

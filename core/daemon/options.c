@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "build-info.h"
 
 #define LOCK_WAIT_DEFAULT_S 60
@@ -231,6 +232,17 @@ static gboolean is_option(int value)
 	return FALSE;
 }
 
+static gboolean options_unknown(const char *word, GError **error)
+{
+	const char *meant = rdmad_nearest_option(word, long_options, NULL);
+
+	if (!meant)
+		return options_error(error, "unknown option '%s'", word);
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+		    "unknown option '%s'; did you mean `--%s`?", word, meant);
+	return FALSE;
+}
+
 static gboolean options_refuse(int option, char *const *argv, GError **error)
 {
 	const char *word = argv[optind - 1];
@@ -238,7 +250,7 @@ static gboolean options_refuse(int option, char *const *argv, GError **error)
 	if (option == ':')
 		return options_error(error, "option '%s' needs a value", word);
 	if (!optopt)
-		return options_error(error, "unknown option '%s'", word);
+		return options_unknown(word, error);
 	if (is_option(optopt))
 		return options_error(error, "option '%s' takes no value", word);
 	return options_error(error, "unknown option '-%c'", optopt); /* `word` may be another */

@@ -292,7 +292,7 @@ void rdmad_grpc_connection_drain(RdmadGrpcConnection *c)
 	c->draining = TRUE;
 	nghttp2_submit_shutdown_notice(h2);
 	nghttp2_submit_ping(h2, NGHTTP2_FLAG_NONE, NULL);
-	rdmad_grpc_session_wake(c->session);
+	rdmad_grpc_session_thaw(c->session);
 }
 
 void rdmad_grpc_connection_goaway(RdmadGrpcConnection *c)

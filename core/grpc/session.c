@@ -511,6 +511,12 @@ void rdmad_grpc_session_freeze(RdmadGrpcSession *s)
 	rdmad_grpc_session_wake(s);
 }
 
+void rdmad_grpc_session_thaw(RdmadGrpcSession *s)
+{
+	s->frozen = FALSE;
+	rdmad_grpc_session_wake(s);
+}
+
 gboolean rdmad_grpc_session_is_still(const RdmadGrpcSession *s)
 {
 	return !s->over && !s->stopping && !s->all_sent && !s->replay && session_is_paused(s) &&

@@ -61,6 +61,8 @@ typedef struct {
 
 /* Stops reading once no frame and no request is received partly.  Writing continues. */
 void rdmad_grpc_session_freeze(RdmadGrpcSession *session);
+/* Reads again. */
+void rdmad_grpc_session_thaw(RdmadGrpcSession *session);
 /* Returns whether the session is frozen and has written all output. */
 gboolean rdmad_grpc_session_is_still(const RdmadGrpcSession *session);
 /* Saves a still session.  Returns FALSE if no other process can resume it. */

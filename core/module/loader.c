@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "build-info.h"
-#include "config/nearest.h"
 #include "module/trusted-file.h"
 
 #define NOT_SHARED   "not a shared object; install the module again"
@@ -268,7 +268,7 @@ static char **module_names(const char *directory)
 static void module_suggest(const char *directory, const char *name, GError *error)
 {
 	g_auto(GStrv) names = module_names(directory);
-	const char *meant = rdmad_config_nearest(name, (const char *const *)names);
+	const char *meant = rdmad_nearest(name, (const char *const *)names);
 	g_autofree char *all = g_strjoinv(", ", names), *before = error->message;
 
 	if (meant)

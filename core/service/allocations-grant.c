@@ -361,22 +361,23 @@ static void batch_grant(GrantBatch *batch, RdmadGrantCall *call)
 		pending_free(pending);
 }
 
-void rdmad_allocations_grant_all(RdmadAllocations *allocations, RdmadGrantCall *calls, guint n)
+void rdmad_allocations_grant_all(RdmadAllocations *allocations, RdmadGrantCall *const *calls,
+				 guint n)
 {
 	g_auto(GrantBatch) batch;
 
 	batch_init(&batch, allocations);
 	for (guint i = 0; i < n; i++)
-		batch_grant(&batch, &calls[i]);
+		batch_grant(&batch, calls[i]);
 	batch_write(&batch);
 }
 
 const RdmadAllocation *rdmad_allocations_grant(RdmadAllocations *allocations,
 					       const RdmadGrant *grant, GError **error)
 {
-	RdmadGrantCall call = { .grant = *grant };
+	RdmadGrantCall call = { .grant = *grant }, *const calls[] = { &call };
 
-	rdmad_allocations_grant_all(allocations, &call, 1);
+	rdmad_allocations_grant_all(allocations, calls, G_N_ELEMENTS(calls));
 	if (call.error)
 		g_propagate_error(error, call.error);
 	return call.allocation;

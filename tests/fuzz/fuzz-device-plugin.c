@@ -100,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_assert_true((preferred == NULL) == (preferred_error != NULL));
 	by = (Allocator){ node.allocations, node.delivery, OWNER };
 	allocate_call_init(&call, node.pool, data, size);
+	allocate_check(&by, &call);
 	allocate(&by, calls, 1);
 	g_assert_true((call.answer == NULL) == (call.refusal != NULL));
 	g_assert_true((rdmad_allocations_count(node.allocations) > 0) == (call.answer != NULL));

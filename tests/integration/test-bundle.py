@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import unittest
 
 from machine_daemon import PATIENCE, RDMAD, Daemon
@@ -96,6 +97,31 @@ class Bundle(unittest.TestCase):
         self.assertIn("@proxy:3128/", config)
         for name, text in files.items():
             self.assertNotIn("hunter2", text, name)
+
+    # A value that is refused, and lines that cannot be parsed.
+    REFUSED = ['log = { level = "https://me:hunter2-d@host/"; };', 'server = "https://me:hunter2-e@host" = 1;',
+               'password = "hunter2-f" = 1;']
+
+    def test_passwords_of_a_refused_configuration_are_neither_in_it_nor_in_the_log(self):
+        good = "modules = { good = { }; };\n"
+        daemon = self.daemon("gpu-8rail", config=good)
+        for number, line in enumerate(self.REFUSED, 1):
+            daemon.configure(good + line + "\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            self.wait_for(lambda: len([e for e in daemon.json("events")["events"]   # noqa: B023
+                                       if e["kind"] == "config-refused"]) == number)
+        self.assertEqual(daemon.run("attributes", "set", "proxy", "http://me:hunter2-g@proxy").returncode, 0)
+        self.make(daemon)
+        for name, text in self.unpack().items():
+            self.assertNotIn("hunter2", text, name)
+        self.assertNotIn("hunter2", daemon.said())
+        self.assertIn("https://REDACTED@host", daemon.said())
+
+    def wait_for(self, condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
 
     def test_without_rdmad_it_has_the_machine(self):
         daemon = self.daemon("gpu-8rail")

@@ -11,7 +11,7 @@ import unittest
 
 import yaml
 
-from machine_daemon import EXPAND, PATIENCE, RDMAD, Daemon
+from machine_daemon import EXPAND, MODULES, PATIENCE, RDMAD, Daemon
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
@@ -221,8 +221,9 @@ class OtherMachines(unittest.TestCase):
 
 
 class Usage(unittest.TestCase):
-    def run_rdmad(self, *args):
-        return subprocess.run([RDMAD, *args], capture_output=True, text=True, timeout=PATIENCE)
+    def run_rdmad(self, *args, **environment):
+        return subprocess.run([RDMAD, *args], capture_output=True, text=True, timeout=PATIENCE,
+                              env=os.environ | environment)
 
     def test_without_a_daemon_the_socket_is_named(self):
         for command in ("status", "devices", "allocations", "topology", "events", "doctor", "attributes",
@@ -241,6 +242,31 @@ class Usage(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
                 self.assertIn(f"see `rdmad help {args[0]}`", done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    # [words, part of the one line on stderr]
+    MISSPELT = [
+        (("devcies",), 'unknown command "devcies"; did you mean `devices`?'),
+        (("alocations", "--json"), 'unknown command "alocations"; did you mean `allocations`?'),
+        (("help", "topologie"), 'unknown command "topologie"; did you mean `topology`?'),
+        (("improt-config", "x"), "did you mean `import-config`?"),
+        (("frobnicate",), 'unknown command "frobnicate"; modules cannot be asked for theirs: rdmad is not running'),
+        (("status", "--jsno"), "status: unknown option --jsno; did you mean `--json`?"),
+        (("status", "--folow"), "status: unknown option --folow; see `rdmad help status`"),
+        (("events", "--folow"), "events: unknown option --folow; did you mean `--follow`?"),
+        (("devices", "--ouput=wide"), "devices: unknown option --ouput=wide; did you mean `--output`?"),
+        (("--chek",), "unknown option '--chek'; did you mean `--check`?"),
+        (("--take-ovre",), "did you mean `--take-over`?"),
+        (("--module=goood", "--check", "--module-dir", MODULES), "did you mean `good`?"),
+    ]
+
+    def test_a_misspelt_word_is_one_line_with_the_nearest(self):
+        for args, words in self.MISSPELT:
+            with self.subTest(args=args):
+                done = self.run_rdmad(*args, RDMAD_SOCKET="/nonexistent/rdmad.sock")
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(words, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertTrue(done.stderr.startswith("rdmad: "))
 
     def test_each_command_explains_itself(self):
         for command in ("status", "devices", "allocations", "topology", "events", "doctor", "attributes"):

@@ -16,7 +16,7 @@ import grpc
 
 sys.dont_write_bytecode = True
 
-from plugin_case import HCA, PluginCase, tap  # noqa: E402
+from plugin_case import HCA, PATIENCE, PluginCase, tap  # noqa: E402
 from fake import Runtime  # noqa: E402
 
 GPUS = [f"GPU-5ec0de00-0000-0000-0000-00000000000{i}" for i in range(8)]
@@ -186,6 +186,20 @@ class HostNetworkTest(PreStartCase):
         self.kubelet.allocate("ml/a", HCA, 1)
         self.assertLess(time.monotonic() - begun, 10)
         self.check_event("start-unchecked", "ml/a")
+
+    def test_a_stop_waits_for_the_calls_in_progress(self):
+        """Kubelet closes its connection at the end of the stream, and with it the calls of other pods."""
+        runtime = self.start_runtime()
+        runtime.run("ml/a", UID, host_network=True)
+        runtime.delay = 2
+        self.start()
+        ids = self.kubelet.manager.allocate(("ml", "a", "main"), HCA, 1).ids
+        start = self.endpoint().start_call(ids)
+        self.wait_for(lambda: runtime.calls, "question to the runtime")
+        self.daemon.send_signal(signal.SIGTERM)
+        start.result(PATIENCE)
+        self.assertEqual(self.daemon.wait(PATIENCE), 0)
+        self.daemon = None
 
 
 class LimitsTest(PreStartCase):

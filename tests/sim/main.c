@@ -257,29 +257,14 @@ static gboolean options_parse(Options *options, int argc, char **argv)
 	return TRUE;
 }
 
-static void root_remove(const char *root)
-{
-	const char *const argv[] = { "rm", "-rf", root, NULL };
-
-	g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL,
-		     NULL);
-}
-
 static int job_run(const Options *options)
 {
-	g_autofree char *root = g_strdup("/dev/shm/rdmad-sim-XXXXXX");
-	int status;
-
-	if (!g_mkdtemp(root))
-		return 2;
-	world_make(root);
-	status = options->replay       ? run_replay(options)
-		 : options->exhaustive ? exhaustive_run(options->job, (guint)options->jobs) > 0
-		 : options->plants     ? run_plants(options)
-		 : options->shrink     ? shrink_seed(options)
-				       : run_seeds(options);
-	root_remove(root);
-	return status;
+	world_make();
+	return options->replay	     ? run_replay(options)
+	       : options->exhaustive ? exhaustive_run(options->job, (guint)options->jobs) > 0
+	       : options->plants     ? run_plants(options)
+	       : options->shrink     ? shrink_seed(options)
+				     : run_seeds(options);
 }
 
 /* Each takes its own share of the seeds, of the scenarios or of the planted faults. */

@@ -16,6 +16,7 @@
 #include "pods.h"
 #include "pool.h"
 #include "turns.h"
+#include "workshop.h"
 
 #define FIRST_US   (3 * SIM_S)
 #define QUIET_US   (700 * SIM_S) /* podresources is listed each 300 s when nothing happens */
@@ -29,7 +30,7 @@ typedef enum { PHASE_STEPS, PHASE_QUIET, PHASE_OVER } Phase;
 
 static struct {
 	const char *root; /* of what is in memory */
-	char *workshop;	  /* a directory of the kernel's, for what is not */
+	char *workshop;
 	Decisions *decisions;
 	guint weights[N_ACTIONS];
 	Phase phase;
@@ -182,12 +183,13 @@ gboolean world_run(Decisions *decisions, guint steps)
 	return !judge_verdict();
 }
 
-void world_make(const char *workshop)
+void world_make(void)
 {
-	g_autofree char *machine = g_build_filename(workshop, "machine", NULL);
+	g_autofree char *machine = NULL;
 
 	world.root = TREE_ROOT;
-	world.workshop = g_strdup(workshop);
+	world.workshop = workshop_make();
+	machine = g_build_filename(world.workshop, "machine", NULL);
 	machine_make(TREE_ROOT "/machine", machine);
 }
 

@@ -13,8 +13,7 @@ typedef struct {
 	guint64 steps, runs, lives, effects;
 } WorldTotals;
 
-/* `workshop`: a directory for what the tree of files (tree.h) cannot have. */
-void world_make(const char *workshop);
+void world_make(void);
 /* TRUE: the judge is content.  `steps`: at most. */
 gboolean world_run(Decisions *decisions, guint steps);
 const WorldTotals *world_totals(void);

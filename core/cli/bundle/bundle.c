@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/redactor.h"
 #include "build-info.h"
 #include "cli/client.h"
 #include "hardware/sysroot.h"
 
 #define CONFIG_MAX (1u << 20)
-#define REDACTED   "REDACTED"
 
 #define API "/api/v1/"
 
@@ -21,51 +21,41 @@
 static const char *const answers[] = { "doctor",   "devices", "allocations",
 				       "topology", "events",  "attributes" };
 
+typedef struct {
+	Archive *archive;
+	RdmadRedactor *redactor;
+	const char *socket;
+} Bundle;
+
+static void add_text(const Bundle *bundle, const char *name, const char *text)
+{
+	g_autofree char *redacted = rdmad_redactor_text(bundle->redactor, text);
+
+	if (redacted)
+		archive_file(bundle->archive, name, redacted, strlen(redacted));
+	else
+		archive_note(bundle->archive, name, "it cannot be searched for secrets");
+}
+
 /* ---- configuration ---- */
 
-/* The value behind a key that sounds like a secret, to the end of the line: a string with an escaped
- * quote in it is not worth a parser. */
-static const char secret_pattern[] = "(?im)^(.*?[\\w-]*(?:passw|secret|token|credential|api_?key|"
-				     "private_?key)[\\w-]*\"?\\s*[=:]\\s*)"
-				     "\\S.*$";
-/* https://user:password@host */
-static const char userinfo_pattern[] = "://[^/\\s\"@]+@";
-
-static char *replace(const char *text, const char *pattern, const char *by)
-{
-	g_autoptr(GRegex) regex = g_regex_new(pattern, 0, 0, NULL);
-
-	return g_regex_replace(regex, text, -1, 0, by, 0, NULL);
-}
-
-static char *redact(const char *text)
-{
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-	g_autofree char *without = replace(valid, secret_pattern, "\\1" REDACTED);
-
-	return without ? replace(without, userinfo_pattern, "://" REDACTED "@") : NULL;
-}
-
-static void add_config_file(Archive *archive, const char *path)
+static void add_config_file(const Bundle *bundle, const char *path)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *name = g_strconcat("config", path, NULL);
-	g_autofree char *text = NULL, *redacted = NULL;
+	g_autofree char *text = NULL;
 	gsize size;
 
-	if (!g_file_get_contents(path, &text, &size, &error)) {
-		archive_note(archive, name, error->message);
-		return;
-	}
-	redacted = size <= CONFIG_MAX ? redact(text) : NULL;
-	if (redacted)
-		archive_file(archive, name, redacted, strlen(redacted));
+	if (!g_file_get_contents(path, &text, &size, &error))
+		archive_note(bundle->archive, name, error->message);
+	else if (size > CONFIG_MAX)
+		archive_note(bundle->archive, name, "it is too large for a configuration");
 	else
-		archive_note(archive, name, "it is too large to be searched for passwords");
+		add_text(bundle, name, text);
 }
 
 /* The file that rdmad says it has, or the default; and the drop-ins beside it. */
-static void add_config(Archive *archive, const json_t *status)
+static void add_config(const Bundle *bundle, const json_t *status)
 {
 	const json_t *config = json_object_get(status, "config");
 	const char *path = status ? format_text(config, "path") : RDMAD_CONFIG_FILE;
@@ -76,13 +66,13 @@ static void add_config(Archive *archive, const json_t *status)
 
 	if (!path)
 		return;
-	add_config_file(archive, path);
+	add_config_file(bundle, path);
 	dir = g_dir_open(drop_ins, 0, NULL);
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *drop_in = g_build_filename(drop_ins, name, NULL);
 
 		if (g_str_has_suffix(name, ".conf"))
-			add_config_file(archive, drop_in);
+			add_config_file(bundle, drop_in);
 	}
 	if (dir)
 		g_dir_close(dir);
@@ -91,25 +81,29 @@ static void add_config(Archive *archive, const json_t *status)
 /* ---- the daemon's part ---- */
 
 /* New reference; NULL is noted. */
-static json_t *add_answer(Archive *archive, const char *socket, const char *what)
+static json_t *add_answer(const Bundle *bundle, const char *what)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *path = g_strconcat(API, what, NULL);
 	g_autofree char *name = g_strconcat("api/", what, ".json", NULL);
-	json_t *answer =
-		rdmad_client_call(socket, "GET", path, NULL, COMMAND_TIMEOUT_S, NULL, &error);
-	char *text = answer ? json_dumps(answer, JSON_INDENT(1)) : NULL;
+	json_t *answer = rdmad_client_call(bundle->socket, "GET", path, NULL, COMMAND_TIMEOUT_S,
+					   NULL, &error);
+	json_t *redacted = json_deep_copy(answer);
+	char *text = NULL;
 
+	rdmad_redactor_json(bundle->redactor, redacted);
+	text = redacted ? json_dumps(redacted, JSON_INDENT(1)) : NULL;
 	if (text)
-		archive_file(archive, name, text, strlen(text));
+		archive_file(bundle->archive, name, text, strlen(text));
 	else
-		archive_note(archive, name, error ? error->message : "no JSON");
+		archive_note(bundle->archive, name, error ? error->message : "no JSON");
 	free(text);
+	json_decref(redacted);
 	return answer;
 }
 
 /* Of modules: those that need no argument. */
-static void add_module_answers(Archive *archive, const char *socket, const json_t *commands)
+static void add_module_answers(const Bundle *bundle, const json_t *commands)
 {
 	const json_t *command;
 	size_t i;
@@ -119,19 +113,20 @@ static void add_module_answers(Archive *archive, const char *socket, const json_
 		const char *path = format_text(command, "path");
 
 		if (path && g_str_has_prefix(path, API) && !format_text(command, "argument"))
-			json_decref(add_answer(archive, socket, path + strlen(API)));
+			json_decref(add_answer(bundle, path + strlen(API)));
 	}
 }
 
-static void add_metrics(Archive *archive, const char *socket)
+static void add_metrics(const Bundle *bundle)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = rdmad_client_text(socket, "/metrics", COMMAND_TIMEOUT_S, &error);
+	g_autofree char *text =
+		rdmad_client_text(bundle->socket, "/metrics", COMMAND_TIMEOUT_S, &error);
 
 	if (text)
-		archive_file(archive, "metrics", text, strlen(text));
+		add_text(bundle, "metrics", text);
 	else
-		archive_note(archive, "metrics", error->message);
+		archive_note(bundle->archive, "metrics", error->message);
 }
 
 static void add_versions(Archive *archive)
@@ -146,32 +141,35 @@ static void add_versions(Archive *archive)
 	archive_file(archive, "versions", text, strlen(text));
 }
 
-static void add_all(Archive *archive, const CommandOptions *options, const RdmadSysroot *root)
+static void add_all(const Bundle *bundle, const RdmadSysroot *root)
 {
 	json_t *status, *commands;
 
-	add_versions(archive);
-	status = add_answer(archive, options->socket, "status");
+	add_versions(bundle->archive);
+	status = add_answer(bundle, "status");
 	for (guint i = 0; i < G_N_ELEMENTS(answers); i++)
-		json_decref(add_answer(archive, options->socket, answers[i]));
-	commands = add_answer(archive, options->socket, "commands");
-	add_module_answers(archive, options->socket, commands);
+		json_decref(add_answer(bundle, answers[i]));
+	commands = add_answer(bundle, "commands");
+	add_module_answers(bundle, commands);
 	json_decref(commands);
-	add_config(archive, status);
+	add_config(bundle, status);
 	json_decref(status);
-	add_metrics(archive, options->socket);
-	machine_record(archive, root);
+	add_metrics(bundle);
+	machine_record(bundle->archive, root);
 }
 
 int bundle_write(const CommandOptions *options)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(options->sysroot, &error);
-	Archive *archive = root ? archive_new(options->bundle, &error) : NULL;
+	Bundle bundle = { root ? archive_new(options->bundle, &error) : NULL, NULL,
+			  options->socket };
 
-	if (archive) {
-		add_all(archive, options, root);
-		if (archive_finish(archive, &error))
+	if (bundle.archive) {
+		bundle.redactor = rdmad_redactor_new();
+		add_all(&bundle, root);
+		rdmad_redactor_free(bundle.redactor);
+		if (archive_finish(bundle.archive, &error))
 			return 0;
 	}
 	fprintf(stderr, "rdmad: %s\n", error->message);

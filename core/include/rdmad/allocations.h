@@ -96,8 +96,8 @@ typedef struct {
 
 /* Grants each in order, with one wait for the disk for all of them.  What one is refused for does not
  * concern the others; if they cannot be written, each has that error. */
-RDMAD_API void rdmad_allocations_grant_all(RdmadAllocations *allocations, RdmadGrantCall *calls,
-					   guint n);
+RDMAD_API void rdmad_allocations_grant_all(RdmadAllocations *allocations,
+					   RdmadGrantCall *const *calls, guint n);
 
 /* Whether a new List of podresources would let rdmad_allocations_grant() judge better: call
  * rdmad_pods_refresh() first. */

@@ -67,7 +67,8 @@ RDMAD_API RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *o
 						 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 RDMAD_API void rdmad_grpc_server_free(RdmadGrpcServer *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcServer, rdmad_grpc_server_free)
-/* No new calls; those under way go on.  `drained` is called once none is left, from the loop. */
+/* No new calls; those under way go on, also after freeze().  `drained` is called once none is left,
+ * from the loop. */
 RDMAD_API void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer data),
 				       gpointer data);
 
@@ -78,7 +79,7 @@ RDMAD_API void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(
  * freeze(): no more calls are read, those that have come are answered.  `frozen` is called from the loop once
  * nothing is left but open streams.  give(), in `frozen` or later: what take() needs, and the descriptors,
  * which are borrowed and fit into a message (message-socket.h); NULL: the socket is no longer there.  The
- * server is good for nothing but rdmad_grpc_server_free() afterwards.
+ * server is good for nothing but rdmad_grpc_server_free() after give().
  *
  * take(): the handlers of the streams are called from the loop.  The descriptors that it takes over are -1
  * afterwards.  RDMAD_ERROR_INVALID, RDMAD_ERROR_GONE.

@@ -23,6 +23,7 @@ void allocate_call_init(AllocateCall *call, const Pool *pool, const guint8 *mess
 void allocate_call_clear(AllocateCall *call)
 {
 	g_clear_pointer(&call->request, unpacked_free);
+	g_clear_pointer(&call->grants, g_array_unref);
 	g_clear_pointer(&call->answer, g_bytes_unref);
 	g_clear_error(&call->refusal);
 }
@@ -135,46 +136,38 @@ static GArray *grants_new(void)
 	return grants;
 }
 
-/* Adds a grant for each container; adds none if the request is invalid. */
-static gboolean grants_add(GArray *grants, const Allocator *by, const AllocateCall *call,
-			   GError **error)
+void allocate_check(const Allocator *by, AllocateCall *call)
 {
 	const V1beta1__AllocateRequest *request = call_request(call);
 
-	if (!request_check(call, error))
-		return FALSE;
+	g_clear_pointer(&call->grants, g_array_unref);
+	call->grants = grants_new();
+	if (call->refusal || !request_check(call, &call->refusal))
+		return;
 	for (size_t i = 0; i < request->n_container_requests; i++) {
 		const RdmadGrantCall grant =
 			container_grant(by, call, request->container_requests[i]);
 
-		g_array_append_val(grants, grant);
+		g_array_append_val(call->grants, grant);
 	}
-	return TRUE;
+}
+
+static RdmadGrantCall *call_grant(const AllocateCall *call, guint i)
+{
+	return &g_array_index(call->grants, RdmadGrantCall, i);
 }
 
 gboolean allocate_in_doubt(const Allocator *by, const AllocateCall *call)
 {
-	g_autoptr(GArray) grants = grants_new();
-	gboolean doubt = FALSE;
-
-	if (call->refusal || !grants_add(grants, by, call, NULL))
-		return FALSE;
-	for (guint i = 0; i < grants->len && !doubt; i++)
-		doubt = rdmad_allocations_in_doubt(by->allocations,
-						   &g_array_index(grants, RdmadGrantCall, i).grant);
-	return doubt;
+	for (guint i = 0; i < call->grants->len; i++)
+		if (rdmad_allocations_in_doubt(by->allocations, &call_grant(call, i)->grant))
+			return TRUE;
+	return FALSE;
 }
 
 /* ---- responses ---- */
 
-/* The grants of one call, a part of all grants. */
-typedef struct {
-	RdmadGrantCall *grants;
-	guint n;
-} CallGrants;
-
-static GBytes *response_pack(const Allocator *by, const AllocateCall *call,
-			     const CallGrants *granted)
+static GBytes *response_pack(const Allocator *by, const AllocateCall *call)
 {
 	g_autoptr(GPtrArray) answers =
 		g_ptr_array_new_with_free_func((GDestroyNotify)container_answer_free);
@@ -183,9 +176,9 @@ static GBytes *response_pack(const Allocator *by, const AllocateCall *call,
 	guint8 *bytes;
 	gsize size;
 
-	for (guint i = 0; i < granted->n; i++) {
+	for (guint i = 0; i < call->grants->len; i++) {
 		ContainerAnswer *answer = container_answer_new(
-			call->pool, granted->grants[i].allocation, delivery_run_dir(by->delivery),
+			call->pool, call_grant(call, i)->allocation, delivery_run_dir(by->delivery),
 			delivery_cdi(by->delivery));
 
 		g_ptr_array_add(answers, answer);
@@ -201,10 +194,10 @@ static GBytes *response_pack(const Allocator *by, const AllocateCall *call,
 
 /* Kubelet gets an error.  If an allocation cannot be ended now, the next list of podresources ends
  * it. */
-static void grants_undo(const Allocator *by, const CallGrants *granted)
+static void grants_undo(const Allocator *by, const AllocateCall *call)
 {
-	for (guint i = 0; i < granted->n; i++) {
-		const RdmadAllocation *allocation = granted->grants[i].allocation;
+	for (guint i = 0; i < call->grants->len; i++) {
+		const RdmadAllocation *allocation = call_grant(call, i)->allocation;
 		g_autoptr(GError) error = NULL;
 
 		if (allocation &&
@@ -214,44 +207,37 @@ static void grants_undo(const Allocator *by, const CallGrants *granted)
 	}
 }
 
-static gboolean grants_deliver(const Allocator *by, const CallGrants *granted, GError **error)
+static gboolean grants_deliver(const Allocator *by, const AllocateCall *call, GError **error)
 {
-	for (guint i = 0; i < granted->n; i++)
-		if (granted->grants[i].error) {
-			g_propagate_error(error, g_steal_pointer(&granted->grants[i].error));
+	for (guint i = 0; i < call->grants->len; i++)
+		if (call_grant(call, i)->error) {
+			g_propagate_error(error, g_steal_pointer(&call_grant(call, i)->error));
 			return FALSE;
 		}
-	for (guint i = 0; i < granted->n; i++)
-		if (!delivery_begin(by->delivery, granted->grants[i].allocation, error))
+	for (guint i = 0; i < call->grants->len; i++)
+		if (!delivery_begin(by->delivery, call_grant(call, i)->allocation, error))
 			return FALSE;
 	return TRUE;
 }
 
-static void call_answer(AllocateCall *call, const Allocator *by, const CallGrants *granted)
+static void call_answer(AllocateCall *call, const Allocator *by)
 {
-	if (grants_deliver(by, granted, &call->refusal))
-		call->answer = response_pack(by, call, granted);
+	if (grants_deliver(by, call, &call->refusal))
+		call->answer = response_pack(by, call);
 	else
-		grants_undo(by, granted);
+		grants_undo(by, call);
 }
 
 void allocate(const Allocator *by, AllocateCall *const *calls, guint n)
 {
-	g_autoptr(GArray) grants = grants_new();
-	RdmadGrantCall *next;
+	g_autoptr(GPtrArray) grants = g_ptr_array_new();
 
 	for (guint i = 0; i < n; i++)
+		for (guint j = 0; j < calls[i]->grants->len; j++)
+			g_ptr_array_add(grants, call_grant(calls[i], j));
+	rdmad_allocations_grant_all(by->allocations, (RdmadGrantCall *const *)grants->pdata,
+				    grants->len);
+	for (guint i = 0; i < n; i++)
 		if (!calls[i]->refusal)
-			grants_add(grants, by, calls[i], &calls[i]->refusal);
-	next = (RdmadGrantCall *)(void *)grants->data;
-	rdmad_allocations_grant_all(by->allocations, next, grants->len);
-	for (guint i = 0; i < n; i++) {
-		CallGrants granted;
-
-		if (calls[i]->refusal)
-			continue;
-		granted = (CallGrants){ next, call_request(calls[i])->n_container_requests };
-		next += granted.n;
-		call_answer(calls[i], by, &granted);
-	}
+			call_answer(calls[i], by);
 }

@@ -27,6 +27,7 @@ typedef struct {
 	const Pool *pool;
 	Unpacked *request;
 	gint64 arrived_us; /* monotonic */
+	GArray *grants;	   /* of RdmadGrantCall, one for each container; none: refused */
 	GBytes *answer;
 	GError *refusal;
 } AllocateCall;
@@ -34,10 +35,14 @@ typedef struct {
 void allocate_call_init(AllocateCall *call, const Pool *pool, const guint8 *message, gsize size);
 void allocate_call_clear(AllocateCall *call);
 
-/* Returns whether podresources must be listed before the response: see
+/* Checks the slots against the pool, and makes the grants or a refusal.  The grants are valid until
+ * the pool changes; a second check replaces them. */
+void allocate_check(const Allocator *by, AllocateCall *call);
+
+/* Returns whether podresources must be listed before the response to a checked call: see
  * rdmad_allocations_in_doubt(). */
 gboolean allocate_in_doubt(const Allocator *by, const AllocateCall *call);
 
-/* Executes all calls with one sync of the database.  An error fails only its own call, unless the
- * write itself failed. */
+/* Executes all checked calls with one sync of the database.  An error fails only its own call,
+ * unless the write itself failed. */
 void allocate(const Allocator *by, AllocateCall *const *calls, guint n);

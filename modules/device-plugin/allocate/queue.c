@@ -70,6 +70,13 @@ static void calls_drop_ended(GPtrArray *turn)
 			g_ptr_array_remove_index(turn, i);
 }
 
+/* The pool may have changed since a call arrived or began to wait. */
+static void calls_check(const AllocateQueue *queue, GPtrArray *turn)
+{
+	for (guint i = 0; i < turn->len; i++)
+		allocate_check(&queue->by, &((Queued *)turn->pdata[i])->call);
+}
+
 /* Takes from a turn the calls that wait; the others are answered now. */
 static void calls_in_doubt_wait(AllocateQueue *queue, GPtrArray *turn)
 {
@@ -89,6 +96,7 @@ static void queue_run(gpointer data)
 	queue->ready = g_ptr_array_new_with_free_func(queued_free);
 	rdmad_pods_look(rdmad_module_pods(queue->self));
 	calls_drop_ended(turn);
+	calls_check(queue, turn);
 	calls_in_doubt_wait(queue, turn);
 	for (guint i = 0; i < turn->len; i++)
 		g_ptr_array_add(calls, &((Queued *)turn->pdata[i])->call);

@@ -27,6 +27,8 @@ struct PluginServer {
 	RdmadEvent *publish;
 	gint64 published_us;
 	gboolean frozen;
+	void (*drained)(gpointer data);
+	gpointer drained_data;
 };
 
 typedef struct {
@@ -324,10 +326,20 @@ gboolean plugin_server_is_reachable(const PluginServer *server)
 	return !server->inode || info.st_ino == server->inode;
 }
 
-void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data)
+static void server_end_streams(gpointer data)
 {
+	PluginServer *server = data;
+
 	for (guint i = 0; i < server->streams->len; i++)
 		rdmad_grpc_call_finish(((Stream *)server->streams->pdata[i])->call);
 	g_ptr_array_set_size(server->streams, 0);
-	rdmad_grpc_server_drain(server->grpc, drained, data);
+	rdmad_grpc_server_drain(server->grpc, server->drained, server->drained_data);
+}
+
+/* Kubelet closes its connection when a stream ends, and refuses the pods of unanswered calls. */
+void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data)
+{
+	server->drained = drained;
+	server->drained_data = data;
+	plugin_server_freeze(server, server_end_streams, server);
 }

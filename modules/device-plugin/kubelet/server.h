@@ -64,5 +64,5 @@ void plugin_server_freeze(PluginServer *server, void (*still)(gpointer data), gp
 /* Returns the state for plugin_server_take() of another process; see rdmad/hand-over.h.  NULL: it
  * cannot be handed over. */
 json_t *plugin_server_give(PluginServer *server, int *fds, guint *n_fds);
-/* Ends the streams, sends pending responses, then calls `drained` from the loop. */
+/* Sends pending responses, ends the streams, then calls `drained` from the loop. */
 void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data);

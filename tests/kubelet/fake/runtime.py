@@ -18,6 +18,7 @@ class Runtime:
 
     def __init__(self, path):
         self.path, self.sandboxes, self.delay, self.silent = path, [], 0, False
+        self.calls = 0
         self.stopped = threading.Event()
         self.server = rpc.serve(path, {
             SERVICE + "ListPodSandbox": (cri.ListPodSandboxRequest, self._list),
@@ -33,6 +34,7 @@ class Runtime:
             "uid": uid, "created": 1000 + len(self.sandboxes)})
 
     def _wait(self):
+        self.calls += 1
         self.stopped.wait(self.delay)
 
     @staticmethod

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <glib.h>
 
-#include "config/nearest.h"
 #include "config/fields.h"
 #include "../support/unit.h"
 
@@ -111,31 +110,6 @@ static void test_values_are_shown_in_the_largest_whole_unit(void)
 	}
 }
 
-static void test_the_nearest_word_is_the_one_that_was_meant(void)
-{
-	static const char *const keys[] = { "count", "name", "selectors", "mode", "umad", NULL };
-	static const struct {
-		const char *word, *meant;
-	} rows[] = {
-		{ "conut", "count" },	     { "coun", "count" },
-		{ "Count", "count" },	     { "nmae", "name" },
-		{ "selector", "selectors" }, { "umd", "umad" },
-		{ "moed", "mode" },	     { "x", NULL },
-		{ "frequency", NULL },	     { "", NULL },
-	};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
-		g_assert_cmpstr(rdmad_config_nearest(rows[i].word, keys), ==, rows[i].meant);
-}
-
-static void test_a_word_too_long_to_be_meant_is_not_measured(void)
-{
-	static const char *const keys[] = { "count", NULL };
-	g_autofree char *word = g_strnfill(100000, 'c');
-
-	g_assert_null(rdmad_config_nearest(word, keys));
-}
-
 #define TEST(name) UNIT_TEST("/units/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
@@ -144,7 +118,5 @@ const UnitTest unit_tests[] = {
 	TEST(sizes_are_bytes),
 	TEST(what_is_no_size_is_refused),
 	TEST(values_are_shown_in_the_largest_whole_unit),
-	TEST(the_nearest_word_is_the_one_that_was_meant),
-	TEST(a_word_too_long_to_be_meant_is_not_measured),
 	{ 0 },
 };

@@ -109,6 +109,7 @@ static GBytes *allocate_slots(Fixture *f, const char *text, GError **error)
 	request.container_requests = pointers;
 	g_assert_cmpuint(v1beta1__allocate_request__get_packed_size(&request), <=, sizeof(bytes));
 	allocate_call_init(&call, f->pool, bytes, v1beta1__allocate_request__pack(&request, bytes));
+	allocate_check(&by, &call);
 	allocate(&by, calls, G_N_ELEMENTS(calls));
 	answer = g_steal_pointer(&call.answer);
 	if (!answer)

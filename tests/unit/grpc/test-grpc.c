@@ -422,6 +422,18 @@ static void test_a_drain_waits_for_open_calls(Fixture *f, gconstpointer data)
 	run_until(f, &f->drained, 1);
 }
 
+static void test_a_drain_after_a_freeze_reads_again(Fixture *f, gconstpointer data)
+{
+	call(f, "/t.T/Hold", "first", 0);
+	run_until(f, &f->messages, 1);
+	rdmad_grpc_server_freeze(f->server, count_drained, f);
+	run_until(f, &f->drained, 1);
+	rdmad_grpc_server_drain(f->server, count_drained, f);
+	rdmad_grpc_request_cancel(f->request);
+	run_until(f, &f->ended, 1);
+	run_until(f, &f->drained, 2);
+}
+
 static void test_a_drain_of_an_idle_server_is_told_from_the_loop(Fixture *f, gconstpointer data)
 {
 	rdmad_grpc_server_drain(f->server, count_drained, f);
@@ -582,6 +594,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_channel_finds_a_server_that_came_again),
 	TEST(no_server_is_unavailable_and_told_later),
 	TEST(a_drain_waits_for_open_calls),
+	TEST(a_drain_after_a_freeze_reads_again),
 	TEST(a_drain_of_an_idle_server_is_told_from_the_loop),
 	TEST(what_a_module_leaves_is_freed_without_a_word),
 	TEST(a_call_ends_when_epoll_refuses_its_connection),

@@ -29,7 +29,7 @@ static char *grant_all(AllocationsFixture *f, const char *text, GError **first_e
 {
 	g_auto(GStrv) asked = g_strsplit(text, "|", -1);
 	g_autoptr(GPtrArray) lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
-	RdmadGrantCall calls[CALLS_MAX] = { 0 };
+	RdmadGrantCall calls[CALLS_MAX] = { 0 }, *pointers[CALLS_MAX];
 	const guint n = g_strv_length(asked);
 	GString *results = g_string_new(NULL);
 
@@ -40,8 +40,9 @@ static char *grant_all(AllocationsFixture *f, const char *text, GError **first_e
 		g_ptr_array_add(lists, g_strsplit(asked[i], ",", -1));
 		slots = lists->pdata[i];
 		calls[i].grant = (RdmadGrant){ "test", "rdma/hca", slots, slots, "exclusive" };
+		pointers[i] = &calls[i];
 	}
-	rdmad_allocations_grant_all(f->allocations, calls, n);
+	rdmad_allocations_grant_all(f->allocations, pointers, n);
 	for (guint i = 0; i < n; i++) {
 		g_assert_true((calls[i].allocation == NULL) == (calls[i].error != NULL));
 		g_string_append_c(results, calls[i].allocation ? '+' : '-');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "config/nearest.h"
+#include "base/nearest.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ static guint distance(const char *a, gsize a_len, const char *b, gsize b_len)
 	return last[b_len];
 }
 
-const char *rdmad_config_nearest(const char *word, const char *const *candidates)
+const char *rdmad_nearest(const char *word, const char *const *candidates)
 {
 	const gsize length = strlen(word);
 	/* A short word with two errors is a different word. */
@@ -54,4 +54,19 @@ const char *rdmad_config_nearest(const char *word, const char *const *candidates
 		}
 	}
 	return nearest;
+}
+
+const char *rdmad_nearest_option(const char *word, const struct option *options, const char *values)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	g_autofree char *name = NULL;
+
+	if (!g_str_has_prefix(word, "--"))
+		return NULL;
+	name = g_strndup(word + 2, strcspn(word + 2, "="));
+	for (; options->name; options++)
+		if (!values || strchr(values, options->val))
+			g_ptr_array_add(names, (gpointer)options->name);
+	g_ptr_array_add(names, NULL);
+	return rdmad_nearest(name, (const char *const *)names->pdata);
 }
