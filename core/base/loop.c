@@ -113,8 +113,8 @@ static const RdmadStatClass latency_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_loop_latency_seconds",
 	.unit = "seconds",
-	.help = "Upper bound of an event's wait for the event loop: in each turn the larger of "
-		"its length and the delay of its timers",
+	.help = "Upper bound of the time that an event waits for the event loop: in each turn the "
+		"larger of its duration and the delay of its timers",
 	.bounds = (const double[]){ 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 				    0.25, 0.5, 1, 5, 0 },
 };

@@ -28,8 +28,7 @@ static const RdmadStatClass durations_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_work_job_duration_seconds",
 	.unit = "seconds",
-	.help = "Duration of jobs on a worker thread, cancelled ones as "
-		"well",
+	.help = "Duration of jobs on a worker thread, including cancelled jobs",
 	.labels = { "job" },
 	.bounds =
 		(const double[]){ 0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 0 },

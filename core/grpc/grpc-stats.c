@@ -23,7 +23,7 @@ static const RdmadStatClass server_durations = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_grpc_call_duration_seconds",
 	.unit = "seconds",
-	.help = "Duration of a gRPC call, from its first byte until its response was known",
+	.help = "Duration of a gRPC call that rdmad served, from its first byte to its response",
 	.labels = { "method" },
 	.bounds = BOUNDS,
 };

@@ -7,7 +7,7 @@
 static const RdmadStatClass requests_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_http_requests",
-	.help = "HTTP requests, answered or refused",
+	.help = "HTTP requests, including refused ones",
 	.labels = { "listener", "code" },
 };
 

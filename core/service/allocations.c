@@ -169,8 +169,7 @@ static const RdmadStatClass durations_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_state_write_duration_seconds",
 	.unit = "seconds",
-	.help = "Duration of a transaction until it was on the disk, during which the event loop "
-		"waits",
+	.help = "Duration of a transaction until it is on the disk; the event loop waits for it",
 	.bounds = (const double[]){ 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 				    0.25, 1, 0 },
 };

@@ -73,7 +73,7 @@ static const RdmadStatClass durations_class = {
 static const RdmadStatClass stale_class = {
 	.type = RDMAD_STAT_GAUGE,
 	.name = "rdmad_hardware_stale_devices",
-	.help = "RDMA devices that could not be read, whose values are from before",
+	.help = "RDMA devices that the last scan could not read, and whose former values are used",
 };
 
 /* Input of a scan. */

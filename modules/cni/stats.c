@@ -8,7 +8,7 @@ static const RdmadStatClass requests_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_cni_request_duration_seconds",
 	.unit = "seconds",
-	.help = "Time from a CNI request to its answer",
+	.help = "Duration of CNI requests",
 	.labels = { "command" },
 	.bounds = bounds,
 };
@@ -16,7 +16,7 @@ static const RdmadStatClass requests_class = {
 static const RdmadStatClass failures_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_cni_failures",
-	.help = "CNI requests that failed, by the code of the answer",
+	.help = "CNI requests that failed, by the code of the response",
 	.labels = { "command", "code" },
 };
 
@@ -24,7 +24,7 @@ static const RdmadStatClass steps_class = {
 	.type = RDMAD_STAT_HISTOGRAM,
 	.name = "rdmad_cni_step_duration_seconds",
 	.unit = "seconds",
-	.help = "Time of each step of CNI requests",
+	.help = "Duration of the steps of CNI requests",
 	.labels = { "step" },
 	.bounds = bounds,
 };
@@ -32,7 +32,7 @@ static const RdmadStatClass steps_class = {
 static const RdmadStatClass host_network_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_cni_host_network_requests",
-	.help = "ADDs for the network namespace of the host, which got nothing",
+	.help = "ADDs for the host's network namespace, which get no NIC",
 };
 
 static void collect(RdmadStat *stat, gpointer data);
@@ -40,8 +40,8 @@ static void collect(RdmadStat *stat, gpointer data);
 static const RdmadStatClass levels_class = {
 	.type = RDMAD_STAT_GAUGE,
 	.name = "rdmad_cni_entries",
-	.help = "Attachments in the journal, those that could not be undone yet, requests that "
-		"are worked on and that wait, DELs in the spool",
+	.help = "Attachments in the journal, attachments that could not be undone yet, requests in "
+		"progress, waiting requests, and DELs in the spool",
 	.labels = { "kind" },
 	.collect = collect,
 };

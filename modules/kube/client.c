@@ -41,7 +41,7 @@ struct KubeCall {
 static const RdmadStatClass requests_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_kube_requests",
-	.help = "Completed requests to the API server, by verb and status; 0: no response",
+	.help = "Completed requests to the API server, by verb and status; 0 means no response",
 	.labels = { "verb", "code" },
 };
 

@@ -52,8 +52,8 @@ struct KubeEvents {
 static const RdmadStatClass events_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_kube_events",
-	.help = "Events for the API server, by result: sent, refused by it, dropped for want of "
-		"room",
+	.help = "Events for the API server, by result: sent, refused by the server, or dropped for "
+		"lack of space",
 	.labels = { "result" },
 };
 

@@ -56,7 +56,8 @@ static const RdmadStatClass age_class = {
 	.type = RDMAD_STAT_GAUGE,
 	.name = "rdmad_kube_watch_age_seconds",
 	.unit = "seconds",
-	.help = "Time since the last line of the watch of the Node; bookmarks come each minute",
+	.help = "Time since the last line of the watch of the Node; the server sends a bookmark "
+		"each minute",
 	.collect = age_collect,
 };
 

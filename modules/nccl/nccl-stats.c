@@ -98,14 +98,15 @@ static const RdmadStatClass CLASSES[N_STATS] = {
 	[CONSISTENT] = { RDMAD_STAT_GAUGE,
 			 "rdma_nccl_env_consistent",
 			 NULL,
-			 "Whether the settings that a container got first still lead NCCL to right "
-			 "GIDs",
+			 "Whether NCCL still selects right GIDs with the settings that the "
+			 "container "
+			 "had at its start",
 			 { "namespace", "pod", "container" },
 			 .collect = collect_consistent },
 	[REFUSED] = { RDMAD_STAT_GAUGE,
 		      "rdma_nccl_env_refused",
 		      NULL,
-		      "Containers without NCCL settings, by the reason",
+		      "Containers without NCCL settings, by reason",
 		      { "reason" },
 		      .collect = collect_refused },
 	[CHANGES] = { RDMAD_STAT_COUNTER,

@@ -5,6 +5,8 @@
 import glob
 import os
 import re
+import shutil
+import subprocess
 import sys
 import unittest
 
@@ -96,7 +98,45 @@ def bounds():
     return found
 
 
+# Their default is a list of groups, which the manual describes.
+DESCRIBED = {"resources", "selectors"}
+# Groups, whose keys are shown with the group's name before a dot or in a section of their own.
+GROUPS = {"log", "kubelet", "http", "modules", "driver", "nics", "smc", "install", "metadata"}
+
+
+def group_of(path):
+    """The part of the commented configuration that has the keys of a source file."""
+    text = read("etc/rdmad.conf")
+    if path.startswith("core/"):
+        return text
+    return re.search(rf"^\t{path.split('/')[1]} = \{{\n(.*?)^\t\}};", text, re.M | re.S)[1]
+
+
+def plain(text):
+    """Of mdoc: the text that a reader sees, without spaces."""
+    return re.sub(r"\s", "", text.replace(r"\(dq", '"').replace(r"\&", ""))
+
+
+def shown(manual):
+    """{key: {values}} of the lines ".It Ic key No = Li value"."""
+    found = {}
+    for key, text in re.findall(r"^\.It Ic ([\w.]+) No = Li (.*)$", read(f"contrib/man/{manual}"), re.M):
+        found.setdefault(key.split(".")[-1], set()).add(plain(text))
+    return found
+
+
 class Keys(unittest.TestCase):
+    def test_every_key_is_shown_with_its_default_or_an_example_of_the_commented_configuration(self):
+        for path in sorted(set(MANUALS) - {WEB_CONFIG, "core/daemon/settings-modules.c"}):
+            values = shown(MANUALS[path])
+            for key in sorted(set(KEY.findall(read(path))) - DESCRIBED - GROUPS):
+                configured = {plain(text) for text in
+                              re.findall(rf"\b{key} = ([^;{{}}]*(?:\{{[^}}]*\}})?)", group_of(path)) +
+                              re.findall(rf"\b{key} = .*# by default (\S+)$", group_of(path), re.M)}
+                with self.subTest(manual=MANUALS[path], key=key):
+                    self.assertTrue(values.get(key), "not shown")
+                    self.assertLessEqual(values[key], configured)
+
     def test_the_bounds_of_every_number_are_in_the_manual(self):
         told = {(part.replace("\\&", ""), key): (least, largest) for part, key, least, largest in
                 re.findall(r"^\.It ([\w -]+) Ta (\w+) Ta (\S+) Ta (\S+)$", read("contrib/man/rdmad.conf.5"), re.M)}
@@ -123,6 +163,17 @@ class Keys(unittest.TestCase):
             missing = set(KEY.findall(read(path))) - words
             with self.subTest(path):
                 self.assertEqual(missing, set(), manual)
+
+
+@unittest.skipUnless(shutil.which("man") and shutil.which("groff"), "man is missing: apt-get install man-db groff-base")
+class Rendering(unittest.TestCase):
+    def test_manuals_render_without_a_warning(self):
+        for path in glob.glob(os.path.join(SOURCE, "contrib/man/*.[0-9]")):
+            if read(path).startswith(".so "):
+                continue
+            done = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True, check=False,
+                                  timeout=60, env=os.environ | {"MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
+            self.assertEqual((done.returncode, done.stderr), (0, ""), path)
 
 
 class Documents(unittest.TestCase):

@@ -271,15 +271,18 @@ class Contrib(PrometheusCase):
 class Kubernetes(PrometheusCase):
     def test_the_job_names_the_node_and_leaves_labels_of_pods_alone(self):
         with open(os.path.join(contrib.CONTRIB, "prometheus/scrape-kubernetes.yml")) as file:
-            found = yaml.safe_load(file)["scrape_configs"][0]
+            text = file.read()
         self.start_rdmad()
         self.give_pod_rails(1)
-        # Discovery's labels of the pod; Debian's Prometheus was built without it.
+        found = yaml.safe_load(text.replace(":9889", f":{self.port}"))["scrape_configs"][0]
+        # Discovery's labels of the chart's pod, which declares no port; Debian's Prometheus was built without it.
         del found["kubernetes_sd_configs"]
-        found["static_configs"] = [{"targets": [f"127.0.0.1:{self.port}"], "labels": {
-            "__meta_kubernetes_pod_container_port_name": "metrics",
-            "__meta_kubernetes_pod_node_name": "gpu-01", "__meta_kubernetes_pod_name": "rdmad-x7k2p",
-            "__meta_kubernetes_namespace": "kube-system"}}]
+        container = {"__meta_kubernetes_pod_node_name": "gpu-01", "__meta_kubernetes_pod_name": "rdmad-x7k2p",
+                     "__meta_kubernetes_namespace": "kube-system", "__meta_kubernetes_pod_ip": "127.0.0.1"}
+        found["static_configs"] = [
+            {"targets": ["127.0.0.1"], "labels": container | {"__meta_kubernetes_pod_container_name": name,
+                                                              "__meta_kubernetes_pod_container_init": init}}
+            for name, init in (("install-cni", "true"), ("rdmad", "false"))]
         prometheus = self.start_prometheus(found)
         (target,) = prometheus.targets()
         self.assertEqual(target["labels"], {"instance": "gpu-01", "job": "rdmad", "node": "gpu-01"})

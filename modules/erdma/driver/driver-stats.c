@@ -18,7 +18,7 @@ static const RdmadStatClass classes[N_STATS] = {
 		    .collect = collect_state },
 	[MODE] = { .type = RDMAD_STAT_GAUGE,
 		   .name = "rdmad_erdma_driver_mode",
-		   .help = "Mode of the loaded driver of elastic RDMA, and the preferred one; "
+		   .help = "Mode of the loaded driver of elastic RDMA, and the preferred mode; "
 			   "always 1",
 		   .labels = { "mode", "preferred" },
 		   .collect = collect_mode },

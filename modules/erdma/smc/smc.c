@@ -73,7 +73,7 @@ static void pods_collect(RdmadStat *stat, gpointer data)
 static const RdmadStatClass pods_class = {
 	.type = RDMAD_STAT_GAUGE,
 	.name = "rdmad_erdma_smc_pods",
-	.help = "Pods that ask for SMC-R, by state; \"tcp\": it cannot be had",
+	.help = "Pods that request SMC-R, by state; \"tcp\": it is not available",
 	.labels = { "state" },
 	.collect = pods_collect,
 };
@@ -81,14 +81,14 @@ static const RdmadStatClass pods_class = {
 static const RdmadStatClass connections_class = {
 	.type = RDMAD_STAT_GAUGE,
 	.name = "rdmad_erdma_smc_connections",
-	.help = "Connections of SMC sockets in pods with SMC-R at the last survey, by mode",
+	.help = "SMC connections in pods with SMC-R at the last survey, by mode",
 	.labels = { "mode" },
 };
 
 static const RdmadStatClass fallbacks_class = {
 	.type = RDMAD_STAT_COUNTER,
 	.name = "rdmad_erdma_smc_fallbacks",
-	.help = "Connections of SMC sockets that a survey found on TCP, by reason",
+	.help = "SMC connections that a survey found on TCP, by reason",
 	.labels = { "reason" },
 };
 

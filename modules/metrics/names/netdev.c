@@ -19,29 +19,28 @@ typedef struct {
 
 #define RX_PFC_FRAMES                                                                              \
 	FAMILY("receive_pfc_frames"), "priority", PLAIN,                                           \
-		"Priority pause frames received: the peer cannot take more of this class."
+		"Priority pause frames received: the peer pauses this class."
 #define TX_PFC_FRAMES                                                                              \
 	FAMILY("transmit_pfc_frames"), "priority", PLAIN,                                          \
-		"Priority pause frames sent: this port cannot take more of this class."
+		"Priority pause frames sent: this port pauses this class."
 #define RX_PFC_SECONDS                                                                             \
 	FAMILY("receive_pfc_pause_seconds"), "priority", MICROSECONDS,                             \
-		"Time for which the peer has paused this class."
+		"Time in which the peer paused this class."
 #define TX_PFC_SECONDS                                                                             \
 	FAMILY("transmit_pfc_pause_seconds"), "priority", MICROSECONDS,                            \
-		"Time for which this port has paused this class of the peer."
+		"Time in which this port paused this class of the peer."
 #define RX_PFC_TRANSITIONS                                                                         \
-	FAMILY("receive_pfc_transitions"), "priority", PLAIN,                                      \
-		"Pauses of sending of this class by the peer."
+	FAMILY("receive_pfc_transitions"), "priority", PLAIN, "Pauses of this class by the peer."
 #define RX_GLOBAL_SECONDS                                                                          \
 	FAMILY("receive_global_pause_seconds"), NULL, MICROSECONDS,                                \
-		"Time for which the peer has paused all traffic."
+		"Time in which the peer paused all traffic."
 #define RX_BUFFER_DISCARDS                                                                         \
 	FAMILY("receive_buffer_discards"), "priority", PLAIN,                                      \
 		"Packets of this class discarded for lack of buffers."
 #define RX_DISCARDS                                                                                \
 	FAMILY("receive_discards"), NULL, PLAIN, "Packets received and discarded by the port."
 #define TX_DISCARDS                                                                                \
-	FAMILY("transmit_discards"), NULL, PLAIN, "Packets to be sent and discarded by the port."
+	FAMILY("transmit_discards"), NULL, PLAIN, "Packets to send that the port discarded."
 #define RX_CRC_ERRORS                                                                              \
 	FAMILY("receive_crc_errors"), NULL, PLAIN, "Frames received with a wrong checksum."
 #define RX_PCS_ERRORS                                                                              \
@@ -49,9 +48,8 @@ typedef struct {
 		"Symbols received with errors that the physical coding could not correct."
 #define RX_CORRECTED                                                                               \
 	FAMILY("receive_corrected_bit_errors"), NULL, PLAIN,                                       \
-		"Bit errors that error correction has corrected."
-#define LINK_DOWN                                                                                  \
-	FAMILY("physical_link_down"), NULL, PLAIN, "Times that the physical link went down."
+		"Bit errors that error correction corrected."
+#define LINK_DOWN FAMILY("physical_link_down"), NULL, PLAIN, "Physical link failures."
 
 static const Pattern MLX5[] = {
 	{ "rx_prio#_pause", RX_PFC_FRAMES },
@@ -61,13 +59,13 @@ static const Pattern MLX5[] = {
 	{ "rx_prio#_pause_transition", RX_PFC_TRANSITIONS },
 	{ "rx_global_pause_duration", RX_GLOBAL_SECONDS },
 	{ "tx_global_pause_duration", FAMILY("transmit_global_pause_seconds"), NULL, MICROSECONDS,
-	  "Time for which this port paused all traffic of the peer." },
+	  "Time in which this port paused all traffic of the peer." },
 	{ "rx_global_pause_transition", FAMILY("receive_global_pause_transitions"), NULL, PLAIN,
-	  "Pauses of all sending by the peer." },
+	  "Pauses of all traffic by the peer." },
 	{ "tx_pause_storm_warning_events", FAMILY("pause_storm_warning_events"), NULL, PLAIN,
 	  "Long pauses of the peer by this port." },
 	{ "tx_pause_storm_error_events", FAMILY("pause_storm_error_events"), NULL, PLAIN,
-	  "Pauses of the peer by this port that were so long that pause was disabled." },
+	  "Pauses of the peer by this port that were long enough to disable pause." },
 	{ "rx_prio#_buf_discard", RX_BUFFER_DISCARDS },
 	{ "rx_prio#_cong_discard", FAMILY("receive_congestion_discards"), "priority", PLAIN,
 	  "Packets of this class discarded because of congestion." },
@@ -85,7 +83,7 @@ static const Pattern MLX5[] = {
 	{ "rx_pcs_symbol_err_phy", RX_PCS_ERRORS },
 	{ "rx_corrected_bits_phy", RX_CORRECTED },
 	{ "rx_err_lane_#_phy", FAMILY("receive_lane_corrected_bit_errors"), "lane", PLAIN,
-	  "Bit errors of one lane that error correction has corrected." },
+	  "Bit errors of one lane that error correction corrected." },
 	{ "link_down_events_phy", LINK_DOWN },
 	{ "rx_out_of_buffer", FAMILY("out_of_buffer"), NULL, PLAIN,
 	  "Packets without a receive buffer in the interface's queues." },
@@ -170,11 +168,11 @@ static const Pattern PAUSE[] = {
 
 static const Pattern FEC[] = {
 	{ "corrected", FAMILY("fec_corrected_blocks"), NULL, PLAIN,
-	  "Blocks that forward error correction has corrected." },
+	  "Blocks that forward error correction corrected." },
 	{ "uncorr", FAMILY("fec_uncorrectable_blocks"), NULL, PLAIN,
 	  "Blocks that forward error correction could not correct." },
 	{ "corr_bits", FAMILY("fec_corrected_bit_errors"), NULL, PLAIN,
-	  "Bit errors that forward error correction has corrected." },
+	  "Bit errors that forward error correction corrected." },
 };
 
 /* `digit`: the digit in the place of the "#". */

@@ -25,8 +25,8 @@
 				  "and of the kernel." }
 #define POD_USE(kind, what)                                                                        \
 	[RENDER_POD_USES + RDMAD_USES_##kind] = { "rdma_pod_" what, FAMILY_GAUGE,                  \
-						  .help = "Objects of the device that the "        \
-							  "processes of the pod have.",            \
+						  .help = "Objects of the device that "            \
+							  "belong to processes of the pod.",       \
 						  .guarded = TRUE }
 
 static const FamilyClass NATIVE[RENDER_N] = {
@@ -37,13 +37,12 @@ static const FamilyClass NATIVE[RENDER_N] = {
 	[RENDER_DEVICE_PROBLEMS] = { "rdma_device_problems", FAMILY_GAUGE,
 				     .help = "Attributes of the device that could not be read." },
 	[RENDER_COUNTER_UNREADABLE] = { "rdma_counters_unreadable", FAMILY_GAUGE,
-					.help = "A counter that could not be read, with the error; "
-						"it is "
-						"read again after a back-off.",
+					.help = "Counter that could not be read, with the error; "
+						"it is read again after a back-off.",
 					.guarded = TRUE },
 	[RENDER_COUNTER_SATURATED] = { "rdma_counters_saturated", FAMILY_GAUGE,
-				       .help = "A counter of 4, 8 or 16 bits that has reached its "
-					       "maximum and has stopped.",
+				       .help = "Counter of 4, 8 or 16 bits that has reached its "
+					       "maximum.",
 				       .guarded = TRUE },
 	[RENDER_PORT_INFO] = { "rdma_port", FAMILY_INFO, .help = "Attributes of the port." },
 	[RENDER_PORT_STATE_ID] = { "rdma_port_state_id", FAMILY_GAUGE, .help = STATE_ID },
@@ -54,18 +53,18 @@ static const FamilyClass NATIVE[RENDER_N] = {
 	[RENDER_PORT_RATE] = { "rdma_port_rate_bytes_per_second", FAMILY_GAUGE, "bytes_per_second",
 			       RATE },
 	[RENDER_PORT_TRANSITIONS] = { "rdma_port_link_transitions", FAMILY_COUNTER,
-				      .help = "Changes of the port's state since rdmad saw it "
-					      "first, including those between two scrapes." },
+				      .help = "Changes of the port's state since rdmad first saw "
+					      "it, including those between two scrapes." },
 	[RENDER_PORT_CHANGED] = { "rdma_port_last_state_change_timestamp_seconds", FAMILY_GAUGE,
-				  "seconds", "When the port's state last changed." },
+				  "seconds", "Time of the last change of the port's state." },
 	[RENDER_PORT_GID_CHANGES] = { "rdma_port_gid_changes", FAMILY_COUNTER,
-				      .help = "Changes of the port's GID table since rdmad saw it "
-					      "first." },
+				      .help = "Changes of the port's GID table since rdmad first "
+					      "saw it." },
 	[RENDER_PORT_GIDS] = { "rdma_port_gids", FAMILY_GAUGE,
 			       .help = "Entries in the port's GID table." },
-	[RENDER_GID_INFO] = { "rdma_gid", FAMILY_INFO, .help = "An entry of a GID table." },
+	[RENDER_GID_INFO] = { "rdma_gid", FAMILY_INFO, .help = "Entry of a GID table." },
 	[RENDER_NETDEV_INFO] = { "rdma_netdev", FAMILY_INFO,
-				 .help = "A network interface of the device." },
+				 .help = "Network interface of the device." },
 	[RENDER_NETDEV_CARRIER] = { "rdma_netdev_carrier", FAMILY_GAUGE,
 				    .help = "Whether the interface has a carrier (1) or not (0)." },
 	[RENDER_NETDEV_MTU] = { "rdma_netdev_mtu_bytes", FAMILY_GAUGE, "bytes",
@@ -88,8 +87,8 @@ static const FamilyClass NATIVE[RENDER_N] = {
 /* Of the scrape itself, whatever the names. */
 static const FamilyClass ALWAYS[RENDER_N] = {
 	[RENDER_DEVICE_SUCCESS] = { "rdma_device_scrape_success", FAMILY_GAUGE,
-				    .help = "Whether the device responded in time (1) or is left "
-					    "out of this scrape (0)." },
+				    .help = "Whether the device responded in time (1) or is "
+					    "missing from this scrape (0)." },
 	[RENDER_DEVICE_DURATION] = { "rdma_device_scrape_duration_seconds", FAMILY_GAUGE, "seconds",
 				     "Duration of reading the device." },
 	[RENDER_COLLECTOR_SUCCESS] = { "rdma_scrape_collector_success", FAMILY_GAUGE,
