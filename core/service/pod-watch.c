@@ -464,6 +464,9 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 	    rdmad_now_us() - MAX(pod->lost_since_us, rdmad_pods_kubelet_since_us(watch->pods)) >
 		    LOST_US)
 		return RDMAD_POD_LIFE_GONE;
+	/* Its first process is to come, unless it ended before that: kubelet removes the cgroup later. */
+	if (pod->life == RDMAD_POD_LIFE_ALIVE && !pod->began)
+		return RDMAD_POD_LIFE_UNKNOWN;
 	return pod->life;
 }
 
