@@ -89,6 +89,7 @@ static void pod_end(void)
 		return;
 	pod_exit(pod);
 	runtime_pod_ended(pod);
+	kubelet_look_at_pods();
 }
 
 static void pod_delete(void)

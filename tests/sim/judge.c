@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "disk.h"
 #include "kubelet.h"
 #include "life.h"
 #include "machine.h"
@@ -122,8 +123,10 @@ void judge_answered(const Pod *pod, const char *error, gint64 took_us)
 	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
 	if (error && strstr(error, "database"))
 		judge_unanswered();
-	/* A kubelet that has its books offers what is free.  Of another one than gave the slot nobody knows. */
-	if (error && strstr(error, "is held by") && !judge.restarted)
+	/* A kubelet that has its books offers what is free.  Of another one than gave the slot nobody knows, and of a
+	 * cgroup that cannot be read. */
+	if (error && strstr(error, "is held by") && !judge.restarted &&
+	    disk_reading_failed_us() < clock_now_us() - took_us)
 		judge_fails("a free device is refused: %s", error);
 	if (error)
 		return;

@@ -527,14 +527,35 @@ static void pods_start(void)
 	}
 }
 
+/* The runtime takes its time to end containers, and kubelet to look. */
+static void pods_clean(void)
+{
+	static const gint64 takes_us[] = { 0, 300 * SIM_MS, 5 * SIM_S, 70 * SIM_S };
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len; i++) {
+		Pod *pod = pods->pdata[i];
+
+		if (pod->state != POD_ENDED || !pod->has_cgroup)
+			continue;
+		if (!pod->cleaned_us)
+			pod->cleaned_us = clock_now_us() +
+					  takes_us[decide_rarely(kubelet.decisions, DECIDE_KUBELET,
+								 3, G_N_ELEMENTS(takes_us))];
+		if (pod->cleaned_us <= clock_now_us())
+			pod_clean(pod);
+	}
+}
+
 static gboolean pods_wait(void)
 {
 	const GPtrArray *pods = pods_all();
 
 	for (guint i = 0; i < pods->len; i++) {
-		const PodState state = ((const Pod *)pods->pdata[i])->state;
+		const Pod *pod = pods->pdata[i];
 
-		if (state == POD_WAITING || state == POD_STARTING)
+		if (pod->state == POD_WAITING || pod->state == POD_STARTING ||
+		    (pod->state == POD_ENDED && pod->has_cgroup))
 			return TRUE;
 	}
 	return FALSE;
@@ -561,6 +582,7 @@ static void endpoints_sweep(void)
 static void look(gpointer data)
 {
 	endpoints_sweep();
+	pods_clean();
 	pods_start();
 	pods_admit();
 	if (pods_wait())

@@ -22,6 +22,7 @@ typedef enum {
 	PLANT_TWO_HOLDERS,     /* an exclusive slot is not checked */
 	PLANT_NO_UNDO,	       /* steps are not undone */
 	PLANT_LATE_JOURNAL,    /* CNI's steps are done before they are written down */
+	PLANT_EVENTS_ALONE,    /* a cgroup is read only when an event tells of it */
 	PLANT_NO_REPLAY,       /* what the life before has left of CNI's steps is not looked at */
 	N_PLANTS,
 } Plant;

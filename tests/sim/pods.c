@@ -75,7 +75,7 @@ Pod *pods_create(const char *resource, guint wanted)
 void pods_delete(Pod *pod)
 {
 	g_assert(!pod->has_process);
-	machine_pod_end(pod->uid);
+	pod_clean(pod);
 	machine_pod_forget(pod->uid, pod->name);
 	g_ptr_array_remove(pods.all, pod);
 }
@@ -111,7 +111,9 @@ void grant_free(Grant *grant)
 void pod_begin(Pod *pod)
 {
 	pod->state = POD_STARTING;
-	machine_pod_begin(pod->uid, pod->name);
+	if (!pod->has_cgroup)
+		machine_pod_begin(pod->uid, pod->name);
+	pod->has_cgroup = TRUE;
 }
 
 void pod_run(Pod *pod)
@@ -131,7 +133,13 @@ void pod_exit(Pod *pod)
 	pod->has_process = FALSE;
 	pod->ended_us = clock_now_us();
 	g_clear_pointer(&pod->had, grant_free);
-	machine_pod_end(pod->uid);
+}
+
+void pod_clean(Pod *pod)
+{
+	if (pod->has_cgroup)
+		machine_pod_end(pod->uid);
+	pod->has_cgroup = FALSE;
 }
 
 void pods_reboot(void)
@@ -139,7 +147,7 @@ void pods_reboot(void)
 	for (guint i = 0; i < pods.all->len; i++) {
 		Pod *pod = pods.all->pdata[i];
 
-		pod->has_process = FALSE;
+		pod->has_process = pod->has_cgroup = FALSE;
 		g_clear_pointer(&pod->had, grant_free);
 		if (pod->state == POD_RUNNING || pod->state == POD_STARTING)
 			pod->state = pod->grant ? POD_STARTING : POD_WAITING;

@@ -25,11 +25,12 @@ typedef struct {
 	const char *resource;
 	guint wanted;
 	PodState state;
-	gboolean has_process;
+	gboolean has_cgroup, has_process;
 	Grant *had;   /* what its process was started with, or NULL */
 	Grant *grant; /* in kubelet's books; NULL: it has none, or has forgotten it */
 	gint64 ended_us;
-	gint64 since_us; /* of its grant */
+	gint64 cleaned_us; /* when kubelet will remove its cgroup; 0: not decided */
+	gint64 since_us;   /* of its grant */
 } Pod;
 
 void pods_begin(void);
@@ -45,7 +46,9 @@ void grant_free(Grant *grant);
 /* Its container is made, and then runs. */
 void pod_begin(Pod *pod);
 void pod_run(Pod *pod);
-/* The container ends; `restarts`: kubelet will start it again. */
+/* The container ends, and stays so. */
 void pod_exit(Pod *pod);
+/* Its cgroup is removed. */
+void pod_clean(Pod *pod);
 /* All processes of the machine have ended. */
 void pods_reboot(void);
