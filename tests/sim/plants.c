@@ -19,7 +19,8 @@
 static const char *const names[N_PLANTS] = {
 	"none",	       "late-commit", "no-sync",	 "torn-rename",	 "lost-directory",
 	"freed-first", "stale-list",  "no-registration", "left-open",	 "wall-clock",
-	"two-holders", "no-undo",     "late-journal",	 "events-alone", "no-replay",
+	"two-holders", "no-undo",     "late-journal",	 "events-alone", "init-ended",
+	"no-limit",    "no-replay",
 };
 
 static Plant planted;
@@ -136,9 +137,25 @@ BEFORE(gint64, rdmad_now_us, void)
 BEFORE(RdmadHolder, rdmad_allocations_judge, RdmadAllocations *allocations,
        const RdmadAllocationRecord *record, gint64 asked_us, const char **why)
 {
+	RdmadHolder holder;
+
 	if (planted == PLANT_TWO_HOLDERS)
 		return RDMAD_HOLDER_SHARES;
-	return __real_rdmad_allocations_judge(allocations, record, asked_us, why);
+	holder = __real_rdmad_allocations_judge(allocations, record, asked_us, why);
+	if (planted != PLANT_INIT_ENDED || holder != RDMAD_HOLDER_SHARES)
+		return holder;
+	*why = "its slots were given again";
+	return RDMAD_HOLDER_OVER;
+}
+
+typedef struct PreStart PreStart;
+typedef struct ResourceSettings ResourceSettings;
+
+BEFORE(void, pre_start_serve, PreStart *pre_start, ResourceSettings *resource, RdmadGrpcCall *call,
+       const guint8 *message, gsize size)
+{
+	if (planted != PLANT_NO_LIMIT)
+		__real_pre_start_serve(pre_start, resource, call, message, size);
 }
 
 static RdmadPodLifeFunc life_of;

@@ -23,7 +23,9 @@ typedef enum {
 	PLANT_NO_UNDO,	       /* steps are not undone */
 	PLANT_LATE_JOURNAL,    /* CNI's steps are done before they are written down */
 	PLANT_EVENTS_ALONE,    /* a cgroup is read only when an event tells of it */
-	PLANT_NO_REPLAY,       /* what the life before has left of CNI's steps is not looked at */
+	PLANT_INIT_ENDED, /* the allocation of an init container ends with that of the next one */
+	PLANT_NO_LIMIT,	  /* the start of a container waits for what never comes */
+	PLANT_NO_REPLAY,  /* what the life before has left of CNI's steps is not looked at */
 	N_PLANTS,
 } Plant;
 
