@@ -83,6 +83,30 @@ typedef struct {
 	RdmadAllocationRecord *found;
 } Match;
 
+typedef struct {
+	const RdmadPodList *list;
+	gboolean found;
+} Younger;
+
+static void find_younger(RdmadAllocationRecord *record, gpointer data)
+{
+	Younger *younger = data;
+
+	younger->found |= record->since_us >= younger->list->asked_us;
+}
+
+/* Kubelet has given its slots again since it was asked: the list shows the one container or the other. */
+static gboolean record_is_overtaken(const Plan *plan, const RdmadAllocationRecord *record)
+{
+	const RdmadAllocation *allocation = record->allocation;
+	Younger younger = { plan->list, FALSE };
+
+	for (guint i = 0; !allocation->container && allocation->slots[i]; i++)
+		rdmad_allocations_holders(plan->allocations, allocation->resource,
+					  allocation->slots[i], find_younger, &younger);
+	return younger.found;
+}
+
 /* The youngest that is not younger than the list: kubelet allocates all devices of a container at
  * once. */
 static void match_record(RdmadAllocationRecord *record, gpointer data)
@@ -105,7 +129,8 @@ static void plan_match(Plan *plan)
 				 g_strdup_printf("%s/%s", entry->pod_namespace, entry->pod_name));
 		rdmad_allocations_holders(plan->allocations, entry->resource, entry->ids[0],
 					  match_record, &match);
-		if (!match.found || g_hash_table_contains(plan->entries, match.found))
+		if (!match.found || g_hash_table_contains(plan->entries, match.found) ||
+		    record_is_overtaken(plan, match.found))
 			continue;
 		g_hash_table_insert(plan->entries, match.found, entry);
 		g_hash_table_insert(plan->records, entry, match.found);
@@ -340,17 +365,21 @@ static void plan_shown(Plan *plan, RdmadAllocationRecord *record, const RdmadPod
 }
 
 /* An allocation without a pod is that of the container that has its slots; but a kubelet that did not give them, and
- * has lost its checkpoint, may have given them to a pod that is another one. */
+ * has lost its checkpoint, may have given them to a pod that is another one.  It has not lost it if it lists what the
+ * kubelet before gave after that. */
 static gboolean entry_shows(const Plan *plan, const RdmadAllocationRecord *record,
 			    const RdmadPodDevices *entry)
 {
+	const RdmadAllocationRecord *owner = g_hash_table_lookup(plan->records, entry);
 	const RdmadAllocation *allocation = record->allocation;
 
 	if (allocation->pod_name)
 		return allocation_is_of_pod(allocation, entry);
-	return g_hash_table_lookup(plan->records, entry) == record ||
-	       !rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
-						   plan->list->kubelet);
+	if (owner == record ||
+	    !rdmad_allocations_kubelet_is_newer(plan->allocations, allocation, plan->list->kubelet))
+		return TRUE;
+	return entry_is_younger(plan, entry, record) &&
+	       g_strcmp0(owner->allocation->kubelet, allocation->kubelet) == 0;
 }
 
 static void plan_record(Plan *plan, RdmadAllocationRecord *record)
@@ -358,7 +387,7 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	const RdmadPodDevices *entry;
 
 	/* A list that is older than the grant shows the holder before. */
-	if (record->since_us >= plan->list->asked_us)
+	if (record->since_us >= plan->list->asked_us || record_is_overtaken(plan, record))
 		return;
 	entry = record_entry(plan, record);
 	if (entry && entry_shows(plan, record, entry)) {

@@ -39,6 +39,7 @@ typedef struct {
 	int directory, events; /* watches, or -1 */
 	RdmadPodLife life;     /* UNKNOWN: it is sought */
 	gboolean began;	       /* it had a process */
+	gboolean unread;       /* the last reading failed */
 	gint64 lost_since_us; /* monotonic: there is a directory of logs, and no cgroup; 0: not so */
 	GPtrArray *predecessors; /* uids */
 } Pod;
@@ -232,6 +233,7 @@ static void pod_look(RdmadPodWatch *watch, Pod *pod)
 	const RdmadPodLife life = life_of_state(pod, state);
 
 	pod->began |= state == RDMAD_CGROUP_POPULATED;
+	pod->unread = state == RDMAD_CGROUP_UNREADABLE;
 	if (life == pod->life)
 		return;
 	pod_set_life(watch, pod, life);
@@ -244,11 +246,12 @@ static void pod_look(RdmadPodWatch *watch, Pod *pod)
 	ask_soon(watch);
 }
 
-/* kernfs has an event for a cgroup that becomes empty, and none for its removal: of an empty one only reading tells. */
+/* kernfs has an event for a cgroup that becomes empty, and none on the cgroup for its removal: of an empty one only
+ * reading tells.  A reading that failed may have been that of the last event. */
 static gboolean pod_is_silent(const Pod *pod)
 {
 	return pod->life == RDMAD_POD_LIFE_EMPTY ||
-	       (pod->life == RDMAD_POD_LIFE_ALIVE && !pod->began);
+	       (pod->life == RDMAD_POD_LIFE_ALIVE && (!pod->began || pod->unread));
 }
 
 static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, const char *path)
@@ -461,6 +464,9 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 	    rdmad_now_us() - MAX(pod->lost_since_us, rdmad_pods_kubelet_since_us(watch->pods)) >
 		    LOST_US)
 		return RDMAD_POD_LIFE_GONE;
+	/* Its first process is to come, unless it ended before that: kubelet removes the cgroup later. */
+	if (pod->life == RDMAD_POD_LIFE_ALIVE && !pod->began)
+		return RDMAD_POD_LIFE_UNKNOWN;
 	return pod->life;
 }
 

@@ -19,9 +19,9 @@
 #define WINDOW_US   SIM_S
 
 static const char *const names[N_ACTIONS] = {
-	"nothing", "pod",   "burst",   "exit",	   "delete",  "reload", "stop",
-	"gc",	   "check", "kubelet", "wipe",	   "hang",    "port",	"plug",
-	"disk",	   "clock", "suspend", "executor", "netlink", "crash",	"power",
+	"nothing", "pod",     "burst",	  "exit",    "delete", "restart", "reload", "stop",
+	"gc",	   "check",   "kubelet",  "wipe",    "hang",   "port",	  "plug",   "disk",
+	"clock",   "suspend", "executor", "netlink", "crash",  "power",
 };
 
 typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, N_LATER } Later;
@@ -59,7 +59,8 @@ static void pod_create(void)
 		&node_resources[decide(actions.decisions, DECIDE_WHICH, NODE_RESOURCES)];
 
 	if (pods_all()->len < PODS_MAX)
-		pods_create(resource->name, 1 + decide(actions.decisions, DECIDE_HOW, 2));
+		pods_create(resource->name, 1 + decide(actions.decisions, DECIDE_HOW, 2),
+			    decide_rarely(actions.decisions, DECIDE_INIT, 4, 3));
 	kubelet_look_at_pods();
 }
 
@@ -89,6 +90,18 @@ static void pod_end(void)
 		return;
 	pod_exit(pod);
 	runtime_pod_ended(pod);
+	kubelet_look_at_pods();
+}
+
+static void container_restart(void)
+{
+	Pod *pod = pod_choose(POD_RUNNING);
+
+	/* Without its devices in kubelet's books it would not start again. */
+	if (!pod || !pod->grant)
+		return;
+	pod_restart(pod);
+	kubelet_look_at_pods();
 }
 
 static void pod_delete(void)
@@ -264,6 +277,9 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_DELETE:
 		pod_delete();
 		break;
+	case ACTION_RESTART:
+		container_restart();
+		break;
 	case ACTION_RELOAD:
 		node_configure((NodeConfig)decide(decisions, DECIDE_HOW, NODE_CONFIG_BROKEN + 1));
 		life_reload();
@@ -397,9 +413,9 @@ static void kubelet_listed(const char *resource)
 }
 
 /* Of a pod that was refused the sandbox goes too: it may have one of before kubelet lost its checkpoint. */
-static void answered(const Pod *pod, const char *error, gint64 took_us)
+static void answered(const Pod *pod, const Grant *grant, const char *error, gint64 took_us)
 {
-	judge_answered(pod, error, took_us);
+	judge_answered(pod, grant, error, took_us);
 	if (error)
 		runtime_pod_ended(pod);
 }
@@ -410,7 +426,8 @@ static gboolean makes_network(const Pod *pod)
 	       runtime_makes_network(pod);
 }
 
-static const KubeletOps kubelet_ops = { answered, judge_unanswered, makes_network, kubelet_listed };
+static const KubeletOps kubelet_ops = { answered, judge_unanswered, judge_pre_started,
+					makes_network, kubelet_listed };
 static const RuntimeOps runtime_ops = { judge_attached, judge_attach_refused, judge_checked,
 					kubelet_look_at_pods };
 

@@ -15,6 +15,7 @@ typedef enum {
 	ACTION_BURST,	 /* several at once */
 	ACTION_EXIT,	 /* the container of one ends */
 	ACTION_DELETE,	 /* an ended one is deleted */
+	ACTION_RESTART,	 /* it ends, and is started again */
 	ACTION_RELOAD,	 /* with the same configuration, another or a broken one */
 	ACTION_STOP,	 /* rdmad is stopped and started again */
 	ACTION_GC,	 /* the runtime tells which sandboxes it has */

@@ -24,6 +24,8 @@ typedef enum {
 	DECIDE_WEIGHT,	/* how often this run does an action */
 	DECIDE_KERNEL,	/* what its network does, and when */
 	DECIDE_RUNTIME, /* what the container runtime does beside the straight way */
+	DECIDE_KUBELET, /* when kubelet does what it does by itself */
+	DECIDE_INIT,	/* an init container, and how long it runs */
 	N_DECIDE,
 } Decide;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "tree.h"
 
 #define SECTOR 512u
@@ -33,6 +34,7 @@ static struct {
 	Decisions *decisions;
 	char *root, *run, *world;
 	DiskFault fault;
+	gint64 reading_failed_us;
 	GPtrArray *nodes;    /* all that ever were */
 	GHashTable *now;     /* path -> Node */
 	GHashTable *durable; /* the same, after a power failure */
@@ -81,6 +83,7 @@ void disk_begin(const char *root, const char *run, Decisions *decisions)
 	disk.run = g_strdup(run);
 	disk.world = g_path_get_dirname(root);
 	disk.fault = DISK_WELL;
+	disk.reading_failed_us = 0;
 	disk.nodes = g_ptr_array_new_with_free_func(node_free);
 	disk.now = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	disk.durable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -136,12 +139,21 @@ int disk_refuses(const char *path, gboolean is_sync)
 	return 0;
 }
 
+static int reading_refused(int errnum)
+{
+	if (errnum)
+		disk.reading_failed_us = clock_now_us();
+	return errnum;
+}
+
 /* All that is in the world is below one directory; sockets and the like are not. */
 int disk_refuses_read(const char *path)
 {
 	if (!is_below(path, disk.world))
 		return 0;
-	return disk.fault == DISK_READS_FAIL ? EIO : disk.fault == DISK_NO_MEMORY ? ENOMEM : 0;
+	return reading_refused(disk.fault == DISK_READS_FAIL  ? EIO
+			       : disk.fault == DISK_NO_MEMORY ? ENOMEM
+							      : 0);
 }
 
 gboolean disk_reads_may_fail(void)
@@ -151,7 +163,12 @@ gboolean disk_reads_may_fail(void)
 
 int disk_refuses_open(void)
 {
-	return disk.fault == DISK_NO_FILES ? EMFILE : 0;
+	return reading_refused(disk.fault == DISK_NO_FILES ? EMFILE : 0);
+}
+
+gint64 disk_reading_failed_us(void)
+{
+	return disk.reading_failed_us;
 }
 
 static void name_set(const char *path, Node *node)

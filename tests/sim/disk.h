@@ -50,6 +50,8 @@ gboolean disk_reads_may_fail(void);
 int disk_refuses_read(const char *path);
 /* 0, or EMFILE. */
 int disk_refuses_open(void);
+/* When one of the two last refused something; 0: never. */
+gint64 disk_reading_failed_us(void);
 void disk_made(const char *path, gboolean is_dir);
 void disk_renamed(const char *from, const char *to);
 void disk_removed(const char *path);

@@ -12,26 +12,31 @@
 #define EFFECTS 59u
 #define STEPS	20u
 
+#define CNI	  " setup@0=1"
+#define PRE_START " setup@2=1"
+
 /* What was there before, and what rdmad does when it ends. */
 static const struct {
 	const char *name, *before, *during;
-	gboolean has_cni;
+	const char *setup; /* NULL: without CNI */
 } scenarios[] = {
 	{ "allocate", "", "pod\n" },
 	{ "allocate-cdi", "", "pod which@0=2\n" },
 	{ "allocate-next", "pod pause@0=3\n", "pod\n" },
 	{ "end", "pod pause@0=4\n", "exit\n" },
 	{ "end-and-allocate", "pod pause@0=4\n", "exit\npod\n" },
+	{ "allocate-init", "", "pod init@0=1\n" },
+	{ "start-container", "pod pause@0=4\n", "restart\n", PRE_START },
 	{ "start", "pod pause@0=4\n", "stop\n" },
 	{ "reload", "pod pause@0=4\n", "reload how@0=1\n" },
 	{ "kubelet", "pod pause@0=4\n", "kubelet\n" },
 	{ "forgotten", "pod pause@0=4\n", "kubelet how@0=3\npod\n" },
 	{ "link", "pod pause@0=4\n", "port\n" },
-	{ "add", "", "pod\n", TRUE },
-	{ "add-shared", "", "pod which@0=1\n", TRUE },
-	{ "del", "pod pause@0=4\n", "exit\n", TRUE },
-	{ "del-and-add", "pod how@0=1 pause@0=4\n", "exit\npod\n", TRUE },
-	{ "collect", "pod pause@0=4\n", "gc\nreload\n", TRUE },
+	{ "add", "", "pod\n", CNI },
+	{ "add-shared", "", "pod which@0=1\n", CNI },
+	{ "del", "pod pause@0=4\n", "exit\n", CNI },
+	{ "del-and-add", "pod how@0=1 pause@0=4\n", "exit\npod\n", CNI },
+	{ "collect", "pod pause@0=4\n", "gc\nreload\n", CNI },
 };
 
 /* `outcome` N_DISK_OUTCOMES: rdmad alone ends. */
@@ -43,9 +48,8 @@ static char *trace_of(guint scenario, guint effect, guint outcome)
 				       : g_strdup_printf(" how@0=%u kept@0=2 kept@1=1", outcome);
 
 	return g_strdup_printf("setup%s\n%s%s effects@0=%u%s\n%snothing pause@0=4\n",
-			       scenarios[scenario].has_cni ? " setup@0=1" : "",
-			       scenarios[scenario].before, what, effect, how,
-			       scenarios[scenario].during);
+			       scenarios[scenario].setup ?: "", scenarios[scenario].before, what,
+			       effect, how, scenarios[scenario].during);
 }
 
 static gboolean run_one(guint scenario, guint effect, guint outcome)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "disk.h"
 #include "kubelet.h"
 #include "life.h"
 #include "machine.h"
@@ -16,7 +17,8 @@
 #include "tree.h"
 
 /* A List is given up after 10 s.  One that is under way says nothing of a call that came later: another follows. */
-#define ANSWER_MAX_US (21 * SIM_S)
+#define ANSWER_MAX_US	 (21 * SIM_S)
+#define PRE_START_MAX_US (10 * SIM_S)
 
 static struct {
 	Decisions *decisions;
@@ -77,7 +79,7 @@ static gboolean shares_a_slot(const Grant *a, const Grant *b)
 }
 
 /* An exclusive device is given to nobody while the process of another has it. */
-static void exclusive_check(const Pod *pod)
+static void exclusive_check(const Pod *pod, const Grant *grant)
 {
 	const GPtrArray *pods = pods_all();
 
@@ -87,8 +89,7 @@ static void exclusive_check(const Pod *pod)
 		const Pod *other = pods->pdata[i];
 
 		if (other != pod && other->has_process && other->had &&
-		    g_str_equal(other->resource, pod->resource) &&
-		    shares_a_slot(pod->grant, other->had))
+		    g_str_equal(other->resource, pod->resource) && shares_a_slot(grant, other->had))
 			judge_fails("an exclusive device is given twice: to %s, and %s has it",
 				    pod->name, other->name);
 	}
@@ -110,9 +111,9 @@ gboolean judge_names_are_doubtful(void)
 	return judge.forgotten || judge.unanswered > 0;
 }
 
-void judge_answered(const Pod *pod, const char *error, gint64 took_us)
+void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint64 took_us)
 {
-	g_autofree char *slots = error ? NULL : g_strjoinv(",", pod->grant->slots);
+	g_autofree char *slots = grant ? g_strjoinv(",", grant->slots) : NULL;
 
 	decisions_note(judge.decisions, "%s %s %s %s %" G_GINT64_FORMAT, pod->name,
 		       error ? error : "granted", pod->resource, slots ? slots : "",
@@ -122,21 +123,29 @@ void judge_answered(const Pod *pod, const char *error, gint64 took_us)
 	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
 	if (error && strstr(error, "database"))
 		judge_unanswered();
-	/* A kubelet that has its books offers what is free.  Of another one than gave the slot nobody knows. */
-	if (error && strstr(error, "is held by") && !judge.restarted)
+	/* A kubelet that has its books offers what is free.  Of another one than gave the slot nobody knows, and of a
+	 * cgroup that cannot be read. */
+	if (error && strstr(error, "is held by") && !judge.restarted &&
+	    disk_reading_failed_us() < clock_now_us() - took_us)
 		judge_fails("a free device is refused: %s", error);
 	if (error)
 		return;
-	g_hash_table_add(judge.answered, g_strdup(pod->grant->id));
-	exclusive_check(pod);
+	g_hash_table_add(judge.answered, g_strdup(grant->id));
+	exclusive_check(pod, grant);
 }
 
-/* What it must have: its process's, or what kubelet's books have for it. */
-static const Grant *pod_grant(const Pod *pod)
+/* rdmad never keeps a container from its start for long, and in this world has no reason to forbid it. */
+void judge_pre_started(const Pod *pod, const char *error, gint64 took_us)
 {
-	if (pod->has_process)
-		return pod->had;
-	return pod->state == POD_STARTING ? pod->grant : NULL;
+	decisions_note(judge.decisions, "%s %s %" G_GINT64_FORMAT, pod->name,
+		       error ? error : "may start", clock_now_us());
+	if (took_us >= SIM_NIGHT)
+		return;
+	if (took_us > PRE_START_MAX_US)
+		judge_fails("PreStartContainer is answered late: after %.1f s",
+			    (double)took_us / SIM_S);
+	else if (error)
+		judge_fails("a container may not start: %s of %s", error, pod->name);
 }
 
 /* NULL: it is not whole. */
@@ -200,12 +209,12 @@ void judge_look(void)
 
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
-		const Grant *grant = pod_grant(pod);
+		const Grant *grants[POD_GRANTS_MAX];
 
-		if (pod->had && changes != judge.changes)
+		if (pod->had && !pod_has_forgotten_init(pod) && changes != judge.changes)
 			directory_check(pod);
-		if (grant && life_allocations())
-			table_check(pod, grant);
+		for (guint n = life_allocations() ? pod_grants(pod, grants) : 0; n-- > 0;)
+			table_check(pod, grants[n]);
 	}
 	judge.changes = changes;
 	judge_network_look();
@@ -257,11 +266,12 @@ static void database_check(const char *path)
 		     NULL);
 	sqlite3_close(db);
 	for (guint i = 0; i < pods->len; i++) {
-		const Grant *grant = pod_grant(pods->pdata[i]);
+		const Grant *grants[POD_GRANTS_MAX];
 
-		if (grant && !g_hash_table_contains(ids, grant->id))
-			judge_fails("an acknowledged allocation is not in the database: %s",
-				    grant->id);
+		for (guint n = pod_grants(pods->pdata[i], grants); n-- > 0;)
+			if (!g_hash_table_contains(ids, grants[n]->id))
+				judge_fails("an acknowledged allocation is not in the database: %s",
+					    grants[n]->id);
 	}
 }
 
@@ -296,10 +306,13 @@ void judge_disk(void)
 		database_check(copy);
 		return;
 	}
-	for (guint i = 0; i < pods->len; i++)
-		if (pod_grant(pods->pdata[i]))
+	for (guint i = 0; i < pods->len; i++) {
+		const Grant *grants[POD_GRANTS_MAX];
+
+		if (pod_grants(pods->pdata[i], grants))
 			judge_fails("the database is gone, and %s lives",
 				    ((const Pod *)pods->pdata[i])->name);
+	}
 }
 
 /* ---- liveness ---- */
@@ -337,17 +350,29 @@ static void lists_check(void)
 			    sockets_in("device-plugins") + sockets_in("plugins_registry"));
 }
 
-static guint slots_taken(const char *resource)
+/* Containers of a pod share slots. */
+static guint slots_of(const Pod *pod)
+{
+	const Grant *grant = pod->had ? pod->had : pod->grant;
+	guint n = grant ? g_strv_length(grant->slots) : 0;
+
+	for (guint i = 0; pod->init && pod->init->slots[i]; i++)
+		n += !grant ||
+		     !g_strv_contains((const char *const *)grant->slots, pod->init->slots[i]);
+	return n;
+}
+
+static guint slots_taken_but(const Pod *waits)
 {
 	const GPtrArray *pods = pods_all();
 	guint n = 0;
 
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
-		const Grant *grant = pod->had ? pod->had : pod->grant;
 
-		if (pod->state != POD_ENDED && grant && g_str_equal(pod->resource, resource))
-			n += g_strv_length(grant->slots);
+		if (pod != waits && pod->state != POD_ENDED &&
+		    g_str_equal(pod->resource, waits->resource))
+			n += slots_of(pod);
 	}
 	return n;
 }
@@ -358,17 +383,18 @@ static void pods_check(GHashTable *wanted)
 
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
-		const Grant *grant = pod_grant(pod);
+		const Grant *grants[POD_GRANTS_MAX];
 
 		if (pod->state == POD_STARTING && node_has_cni() && judge_names_are_doubtful())
 			continue;
 		if (pod->state == POD_STARTING || pod->state == POD_ADMITTING)
 			judge_fails("a pod never starts: %s", pod->name);
-		else if (pod->state == POD_WAITING && slots_taken(pod->resource) + pod->wanted <=
-							      node_resource(pod->resource)->slots)
+		else if (pod->state == POD_WAITING &&
+			 slots_taken_but(pod) + MAX(pod->wanted, pod->init_wanted) <=
+				 node_resource(pod->resource)->slots)
 			judge_fails("a pod waits, and there are slots: %s", pod->name);
-		if (grant)
-			g_hash_table_add(wanted, grant->id);
+		for (guint n = pod_grants(pod, grants); n-- > 0;)
+			g_hash_table_add(wanted, grants[n]->id);
 	}
 }
 
@@ -385,8 +411,9 @@ static gboolean may_stay(const RdmadAllocation *allocation)
 		return judge.unanswered > 0 || judge.forgotten;
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
+		const Grant *grants[POD_GRANTS_MAX];
 
-		if ((pod_grant(pod) || judge.forgotten) &&
+		if ((pod_grants(pod, grants) || judge.forgotten) &&
 		    g_str_equal(pod->name, allocation->pod_name))
 			return TRUE;
 	}

@@ -21,7 +21,9 @@ const char *judge_verdict(void);
 const char *judge_rule(void);
 
 /* Allocate was answered, or (`error`) refused. */
-void judge_answered(const Pod *pod, const char *error, gint64 took_us);
+void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint64 took_us);
+/* So was PreStartContainer. */
+void judge_pre_started(const Pod *pod, const char *error, gint64 took_us);
 /* An Allocate was given up: what it has done may stay until kubelet's list says otherwise. */
 void judge_unanswered(void);
 /* Kubelet starts again.  Without its checkpoint allocations that it had not named may stay while a pod lives. */

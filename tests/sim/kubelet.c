@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "containers.h"
 #include "deviceplugin.pb-c.h"
 #include "pluginregistration.pb-c.h"
 #include "podresources.h"
@@ -24,6 +25,7 @@
 typedef struct {
 	char *name;
 	struct Endpoint *endpoint; /* of the last registration */
+	gboolean pre_start;	   /* its plugin wants PreStartContainer, as it said last */
 	GPtrArray *slots;	   /* of ListedSlot */
 } Resource;
 
@@ -33,6 +35,7 @@ typedef struct Endpoint {
 	char *path;
 	RdmadGrpcChannel *channel;
 	RdmadGrpcCall *registering; /* Register waits for us; or NULL */
+	gboolean pre_start;	    /* its plugin wants PreStartContainer */
 	gboolean streams;	    /* ListAndWatch is open */
 	gboolean stopped, over;
 } Endpoint;
@@ -64,6 +67,7 @@ static struct {
 	char *admitting;      /* the uid of the pod whose Allocate is on its way */
 	gint64 asked_us;
 	GStrv asked;		   /* its slots */
+	const Grant *came;	   /* the answer */
 	const Endpoint *admits_by; /* over which it is */
 } kubelet;
 
@@ -134,6 +138,7 @@ static void endpoint_free(gpointer data)
 {
 	Endpoint *endpoint = data;
 
+	containers_channel_ends(endpoint->channel);
 	if (endpoint->registering)
 		rdmad_grpc_call_unref(endpoint->registering);
 	rdmad_grpc_channel_free(endpoint->channel);
@@ -190,7 +195,20 @@ static void register_answer(Endpoint *endpoint, const char *error)
 	g_clear_pointer(&endpoint->registering, rdmad_grpc_call_unref);
 }
 
-static void options_came(RdmadGrpcStatus status, const char *text, gpointer data)
+/* The oldest kubelets take what Register has said. */
+static void options_came(const guint8 *bytes, gsize size, gpointer data)
+{
+	Endpoint *endpoint = data;
+	V1beta1__DevicePluginOptions *options =
+		v1beta1__device_plugin_options__unpack(NULL, size, bytes);
+
+	g_assert_nonnull(options);
+	if (kubelet.era->dials_inside || kubelet.era->has_registry)
+		endpoint->pre_start = options->pre_start_required;
+	v1beta1__device_plugin_options__free_unpacked(options, NULL);
+}
+
+static void options_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
 	static const RdmadGrpcRequestOps list_ops = { list_came, list_ended };
 	Endpoint *endpoint = data;
@@ -201,6 +219,7 @@ static void options_came(RdmadGrpcStatus status, const char *text, gpointer data
 		return;
 	}
 	endpoint->resource->endpoint = endpoint;
+	endpoint->resource->pre_start = endpoint->pre_start;
 	endpoint->streams = TRUE;
 	rdmad_grpc_channel_call(endpoint->channel, "/v1beta1.DevicePlugin/ListAndWatch", NULL, 0, 0,
 				&list_ops, endpoint);
@@ -208,13 +227,15 @@ static void options_came(RdmadGrpcStatus status, const char *text, gpointer data
 }
 
 /* `registering`: the call to be answered, or NULL. */
-static void endpoint_connect(const char *name, const char *path, RdmadGrpcCall *registering)
+static void endpoint_connect(const char *name, const char *path, gboolean pre_start,
+			     RdmadGrpcCall *registering)
 {
-	static const RdmadGrpcRequestOps ops = { .done = options_came };
+	static const RdmadGrpcRequestOps ops = { options_came, options_done };
 	Endpoint *endpoint = g_new0(Endpoint, 1);
 
 	endpoint->resource = resource_get(name);
 	endpoint->path = g_strdup(path);
+	endpoint->pre_start = pre_start;
 	endpoint->channel = rdmad_grpc_channel_new(kubelet.loop, NULL, path, DEVICES_MESSAGE);
 	if (registering)
 		endpoint->registering = rdmad_grpc_call_ref(registering);
@@ -234,7 +255,8 @@ static void serve_register(RdmadGrpcCall *call, const guint8 *bytes, gsize size,
 
 	g_assert_nonnull(request);
 	path = g_build_filename(kubelet.legacy_dir, request->endpoint, NULL);
-	endpoint_connect(request->resource_name, path, call);
+	endpoint_connect(request->resource_name, path,
+			 request->options && request->options->pre_start_required, call);
 	v1beta1__register_request__free_unpacked(request, NULL);
 }
 
@@ -297,7 +319,7 @@ static void plugin_asked(RdmadGrpcStatus status, const char *text, gpointer data
 		rdmad_event_arm(kubelet.registry_look, (guint)(plugin->pause_us / SIM_MS));
 		return;
 	}
-	endpoint_connect(plugin->name, plugin->path, NULL);
+	endpoint_connect(plugin->name, plugin->path, FALSE, NULL);
 	rdmad_grpc_channel_call(plugin->channel,
 				"/pluginregistration.Registration/NotifyRegistrationStatus",
 				registered, sizeof(registered), 5 * INFO_MS, &ops, plugin);
@@ -364,6 +386,11 @@ static void registry_look(gpointer data)
 
 /* ---- admission ---- */
 
+static gboolean has_slot(const Grant *grant, const char *slot)
+{
+	return grant && g_strv_contains((const char *const *)grant->slots, slot);
+}
+
 static gboolean slot_is_used(const char *resource, const char *slot)
 {
 	const GPtrArray *pods = pods_all();
@@ -371,21 +398,23 @@ static gboolean slot_is_used(const char *resource, const char *slot)
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 
-		if (pod->grant && g_str_equal(pod->resource, resource) &&
-		    g_strv_contains((const char *const *)pod->grant->slots, slot))
+		if (g_str_equal(pod->resource, resource) &&
+		    (has_slot(pod->grant, slot) || has_slot(pod->init, slot)))
 			return TRUE;
 	}
 	return FALSE;
 }
 
-/* NULL: there are not so many. */
-static GStrv slots_choose(const Resource *resource, guint wanted)
+/* Those of the init container first.  NULL: there are not so many. */
+static GStrv slots_choose(const Resource *resource, const Pod *pod, guint wanted)
 {
 	g_autoptr(GStrvBuilder) chosen = g_strv_builder_new();
 	const guint n = resource->slots->len;
 	const guint first = n > 1 ? decide_rarely(kubelet.decisions, DECIDE_WHICH, 2, n) : 0;
 	guint found = 0;
 
+	for (; pod->init && pod->init->slots[found] && found < wanted; found++)
+		g_strv_builder_add(chosen, pod->init->slots[found]);
 	for (guint i = 0; i < n && found < wanted; i++) {
 		const ListedSlot *slot = resource->slots->pdata[(first + i) % n];
 
@@ -395,16 +424,6 @@ static GStrv slots_choose(const Resource *resource, guint wanted)
 		found++;
 	}
 	return found == wanted ? g_strv_builder_end(chosen) : NULL;
-}
-
-static Pod *pod_of(const char *uid)
-{
-	const GPtrArray *pods = pods_all();
-
-	for (guint i = 0; i < pods->len; i++)
-		if (g_str_equal(((const Pod *)pods->pdata[i])->uid, uid))
-			return pods->pdata[i];
-	return NULL;
 }
 
 static Grant *grant_of(const guint8 *bytes, gsize size)
@@ -425,46 +444,86 @@ static Grant *grant_of(const guint8 *bytes, gsize size)
 	return grant;
 }
 
+/* Whose Allocate is next: of an init container that runs or has run kubelet asks for none. */
+static Grant **grant_to_come(Pod *pod)
+{
+	const gboolean is_init = pod->init_wanted && !pod->init && !pod->has_sandbox;
+
+	return is_init ? &pod->init : &pod->grant;
+}
+
 static void allocate_came(const guint8 *bytes, gsize size, gpointer data)
 {
-	Pod *pod = pod_of(kubelet.admitting);
+	Pod *pod = pods_find(kubelet.admitting);
+	Grant **grant = grant_to_come(pod);
 
-	grant_free(pod->grant);
-	pod->grant = grant_of(bytes, size);
+	grant_free(*grant);
+	kubelet.came = *grant = grant_of(bytes, size);
 	pod->since_us = clock_now_us();
+}
+
+static void admission_end(void)
+{
+	g_clear_pointer(&kubelet.admitting, g_free);
+	g_clear_pointer(&kubelet.asked, g_strfreev);
+	kubelet.admits_by = NULL;
+	kubelet.came = NULL;
+}
+
+/* UnexpectedAdmissionError; what runs of it is ended. */
+static void pod_refuse(Pod *pod)
+{
+	if (pod->has_sandbox)
+		pod_exit(pod);
+	pods_delete(pod);
+}
+
+static gboolean pod_admit(Pod *pod, const Resource *resource);
+
+static void pod_go_on(Pod *pod)
+{
+	const Resource *resource = resource_find(pod->resource);
+
+	if (pod->grant) {
+		pod_begin(pod);
+	} else if (!resource->endpoint || resource->endpoint->stopped ||
+		   !pod_admit(pod, resource)) {
+		kubelet.ops->answered(pod, NULL, "not enough for the second container", 0);
+		pod_refuse(pod);
+	}
 }
 
 static void allocate_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
-	Pod *pod = pod_of(kubelet.admitting);
-	const gboolean ok = status == RDMAD_GRPC_OK && pod->grant;
+	Pod *pod = pods_find(kubelet.admitting);
+	const Grant *grant = status == RDMAD_GRPC_OK ? kubelet.came : NULL;
 
-	kubelet.ops->answered(pod,
-			      ok     ? NULL
+	kubelet.ops->answered(pod, grant,
+			      grant  ? NULL
 			      : text ? text
 				     : "no grant",
 			      clock_now_us() - kubelet.asked_us);
-	g_clear_pointer(&kubelet.admitting, g_free);
-	g_clear_pointer(&kubelet.asked, g_strfreev);
-	kubelet.admits_by = NULL;
-	if (ok)
-		pod_begin(pod);
+	admission_end();
+	if (grant)
+		pod_go_on(pod);
 	else
-		pods_delete(pod); /* UnexpectedAdmissionError */
+		pod_refuse(pod);
 	rdmad_event_arm(kubelet.look, 0);
 }
 
-static void pod_admit(Pod *pod, const Resource *resource)
+/* FALSE: there are not so many slots. */
+static gboolean pod_admit(Pod *pod, const Resource *resource)
 {
 	static const RdmadGrpcRequestOps ops = { allocate_came, allocate_done };
 	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
 	V1beta1__ContainerAllocateRequest *containers[] = { &container };
 	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
+	const gboolean is_init = grant_to_come(pod) == &pod->init;
 	g_autofree guint8 *bytes = NULL;
 
-	kubelet.asked = slots_choose(resource, pod->wanted);
+	kubelet.asked = slots_choose(resource, pod, is_init ? pod->init_wanted : pod->wanted);
 	if (!kubelet.asked)
-		return;
+		return FALSE;
 	container.n_devices_ids = g_strv_length(kubelet.asked);
 	container.devices_ids = kubelet.asked;
 	request.n_container_requests = 1;
@@ -477,6 +536,7 @@ static void pod_admit(Pod *pod, const Resource *resource)
 	rdmad_grpc_channel_call(resource->endpoint->channel, "/v1beta1.DevicePlugin/Allocate",
 				bytes, v1beta1__allocate_request__pack(&request, bytes), 0, &ops,
 				NULL);
+	return TRUE;
 }
 
 /* Frees the slots of ended pods: kubelet does it when another one is admitted. */
@@ -487,8 +547,10 @@ static void grants_reclaim(void)
 	for (guint i = 0; i < pods->len; i++) {
 		Pod *pod = pods->pdata[i];
 
-		if (pod->state == POD_ENDED)
-			g_clear_pointer(&pod->grant, grant_free);
+		if (pod->state != POD_ENDED)
+			continue;
+		g_clear_pointer(&pod->grant, grant_free);
+		g_clear_pointer(&pod->init, grant_free);
 	}
 }
 
@@ -508,36 +570,13 @@ static void pods_admit(void)
 	}
 }
 
-/* The runtime mounts the directory, and tries again later when it is not there. */
-static void pods_start(void)
+gboolean kubelet_pre_start(const char *name, RdmadGrpcChannel **channel)
 {
-	const GPtrArray *pods = pods_all();
+	const Resource *resource = resource_find(name);
+	const Endpoint *endpoint = resource ? resource->endpoint : NULL;
 
-	for (guint i = 0; i < pods->len; i++) {
-		Pod *pod = pods->pdata[i];
-
-		if (pod->state != POD_STARTING || !pod->grant)
-			continue;
-		pod_begin(pod);
-		/* Sandboxes come after the device manager has read its checkpoint. */
-		if (!podresources_is_starting(kubelet.podresources) &&
-		    kubelet.ops->makes_network(pod) &&
-		    g_file_test(pod->grant->directory, G_FILE_TEST_IS_DIR))
-			pod_run(pod);
-	}
-}
-
-static gboolean pods_wait(void)
-{
-	const GPtrArray *pods = pods_all();
-
-	for (guint i = 0; i < pods->len; i++) {
-		const PodState state = ((const Pod *)pods->pdata[i])->state;
-
-		if (state == POD_WAITING || state == POD_STARTING)
-			return TRUE;
-	}
-	return FALSE;
+	*channel = endpoint && !endpoint->stopped ? endpoint->channel : NULL;
+	return resource && resource->pre_start;
 }
 
 /* Kubelet closes the connection when ListAndWatch ends, and refuses the pod whose Allocate is on its way there. */
@@ -561,9 +600,10 @@ static void endpoints_sweep(void)
 static void look(gpointer data)
 {
 	endpoints_sweep();
-	pods_start();
+	/* Sandboxes come after the device manager has read its checkpoint. */
+	containers_look(!podresources_is_starting(kubelet.podresources));
 	pods_admit();
-	if (pods_wait())
+	if (containers_wait())
 		rdmad_event_arm(kubelet.look, LOOK_MS);
 }
 
@@ -640,14 +680,13 @@ void kubelet_start(void)
 	rdmad_event_arm(kubelet.look, 0);
 }
 
-/* Pods whose admission is cut off are admitted again; so are those that do not run and are forgotten. */
+/* Pods whose admission is cut off are admitted again; so are those that do not run and are forgotten.  In the checkpoint
+ * is what an init container was given before the cut. */
 static void books_close(gboolean forgets)
 {
 	const GPtrArray *pods = pods_all();
 
-	g_clear_pointer(&kubelet.admitting, g_free);
-	g_clear_pointer(&kubelet.asked, g_strfreev);
-	kubelet.admits_by = NULL;
+	admission_end();
 	for (guint i = 0; i < pods->len; i++) {
 		Pod *pod = pods->pdata[i];
 
@@ -655,6 +694,8 @@ static void books_close(gboolean forgets)
 			pod->state = POD_WAITING;
 		if (pod->state == POD_WAITING || forgets)
 			g_clear_pointer(&pod->grant, grant_free);
+		if (forgets)
+			g_clear_pointer(&pod->init, grant_free);
 		if (pod->state == POD_STARTING && !pod->grant)
 			pod->state = POD_WAITING;
 	}
@@ -685,6 +726,7 @@ void kubelet_begin(const char *dir, const KubeletEra *era, const KubeletOps *ops
 	kubelet.era = era;
 	kubelet.ops = ops;
 	kubelet.decisions = decisions;
+	containers_begin(ops, decisions);
 	g_mkdir_with_parents(kubelet.legacy_dir, 0755);
 	if (era->has_registry)
 		g_mkdir_with_parents(kubelet.registry_dir, 0755);

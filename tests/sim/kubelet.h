@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <rdmad/grpc.h>
+
 #include "base/loop.h"
 #include "decisions.h"
 #include "pods.h"
@@ -20,9 +22,11 @@ typedef struct {
 
 typedef struct {
 	/* Allocate was answered; `error` NULL: with a grant, which the pod has now. */
-	void (*answered)(const Pod *pod, const char *error, gint64 took_us);
+	void (*answered)(const Pod *pod, const Grant *grant, const char *error, gint64 took_us);
 	/* The Allocate that is on its way is given up; answered() follows. */
 	void (*given_up)(void);
+	/* So was PreStartContainer; not, if the connection was lost. */
+	void (*pre_started)(const Pod *pod, const char *error, gint64 took_us);
 	/* TRUE: the pod has its network; else it is being made. */
 	gboolean (*makes_network)(const Pod *pod);
 	/* A new list of devices. */
@@ -57,5 +61,12 @@ typedef struct {
 
 /* NULL: the resource is not registered.  Of ListedSlot. */
 const GPtrArray *kubelet_list(const char *resource);
+/* ---- for containers.c ---- */
+
+/* Over which PreStartContainer goes; FALSE: the plugin does not want it.  `*channel` NULL: it is not there. */
+gboolean kubelet_pre_start(const char *resource, RdmadGrpcChannel **channel);
+
+/* ---- for the judge ---- */
+
 /* How many endpoints it has a stream to. */
 guint kubelet_endpoints(const char *resource);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "disk.h"
+#include "files.h"
 
 #define PODS "sys/fs/cgroup/kubepods/burstable"
 #define LOGS "var/log/pods"
@@ -89,10 +90,23 @@ static void expand(const char *to)
 	g_assert_cmpint(status, ==, 0);
 }
 
+static void mount(const char *below, TreeKind kind)
+{
+	g_autofree char *path = path_of("%s", below);
+	TreeEntry *entry;
+
+	make(path);
+	g_assert_true(files_find_entry(AT_FDCWD, path, TRUE, &entry));
+	entry->file->kind = kind;
+}
+
 void machine_make(const char *root, const char *workshop)
 {
 	machine.root = g_strdup(root);
 	machine.boot_id = path_of(BOOT "/boot_id");
+	mount("proc", TREE_KERNEL);
+	mount("sys", TREE_KERNEL);
+	mount("sys/fs/cgroup", TREE_CGROUP);
 	expand(workshop);
 	copy_directory(workshop, root);
 	for (guint i = 0; i < MACHINE_DEVICES; i++) {

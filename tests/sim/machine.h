@@ -25,7 +25,7 @@ void machine_reboot(void);
 /* A pod's cgroup and its directory of logs, as kubelet makes them, then its first process. */
 void machine_pod_begin(const char *uid, const char *name);
 void machine_pod_populate(const char *uid);
-/* Its last process ends, and kubelet removes the cgroup. */
+/* Its last process ends, and some time later kubelet removes the cgroup. */
 void machine_pod_empty(const char *uid);
 void machine_pod_end(const char *uid);
 /* Its logs go with the object. */

@@ -14,7 +14,8 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 };
 
 #define CONFIG                                                                                     \
-	"modules = { device-plugin = { cdi_dir = \"%s\"; device_info_dir = \"\"; resources = (\n"  \
+	"modules = { device-plugin = { cdi_dir = \"%s\"; device_info_dir = \"\";%s resources = "   \
+	"(\n"                                                                                      \
 	"  { name = \"rdma/whole\"; mode = \"exclusive\";\n"                                       \
 	"    selectors = { names = ( \"erdma_0\", \"erdma_1\" ); }; },\n"                          \
 	"  { name = \"rdma/shared\"; count = 4; selectors = { names = \"erdma_2\"; }; },\n"        \
@@ -24,10 +25,12 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 /* No device has this name. */
 #define MORE ",\n  { name = \"rdma/more\"; selectors = { names = \"mlx5_9\"; }; }"
 
+#define PRE_START " prestart = true;"
+
 #define CNI "\n  cni = { };"
 
 static struct {
-	gboolean has_cni;
+	gboolean has_cni, has_pre_start;
 	char *run, *state, *cdi, *config;
 	RdmadOptions options;
 } node;
@@ -78,8 +81,15 @@ void node_begin(const char *root, gboolean has_cni)
 
 	paths_make(root);
 	node.has_cni = has_cni;
+	node.has_pre_start = FALSE;
 	for (guint i = 0; i < G_N_ELEMENTS(below); i++)
 		directory_begin(root, below[i]);
+	node_configure(NODE_CONFIG_SAME);
+}
+
+void node_set_pre_start(gboolean has_pre_start)
+{
+	node.has_pre_start = has_pre_start;
 	node_configure(NODE_CONFIG_SAME);
 }
 
@@ -90,8 +100,9 @@ const RdmadOptions *node_options(void)
 
 void node_configure(NodeConfig config)
 {
-	g_autofree char *text = g_strdup_printf(
-		CONFIG, node.cdi, config == NODE_CONFIG_MORE ? MORE : "", node.has_cni ? CNI : "");
+	g_autofree char *text =
+		g_strdup_printf(CONFIG, node.cdi, node.has_pre_start ? PRE_START : "",
+				config == NODE_CONFIG_MORE ? MORE : "", node.has_cni ? CNI : "");
 
 	g_assert_true(g_file_set_contents(
 		node.config, config == NODE_CONFIG_BROKEN ? "modules = {" : text, -1, NULL));

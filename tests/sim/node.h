@@ -20,6 +20,8 @@ const NodeResource *node_resource(const char *name);
 /* Makes its directories below `root`, empty but for the configuration; state and CDI are on the disk, below
  * "disk". */
 void node_begin(const char *root, gboolean has_cni);
+/* The plugin of this configuration wants PreStartContainer. */
+void node_set_pre_start(gboolean has_pre_start);
 gboolean node_has_cni(void);
 const RdmadOptions *node_options(void);
 /* What a reload finds. */

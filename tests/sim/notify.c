@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
 	Notify *notify;
-	TreeFile *file;
+	TreeFile *file; /* NULL: it ended, and nothing told of it */
 	int descriptor;
 	guint32 mask;
 } Watch;
@@ -56,7 +56,8 @@ gboolean notify_is(int fd)
 
 static void watch_free(Watch *watch)
 {
-	watch->file->watches = g_slist_remove(watch->file->watches, watch);
+	if (watch->file)
+		watch->file->watches = g_slist_remove(watch->file->watches, watch);
 	watch->notify->watches = g_slist_remove(watch->notify->watches, watch);
 	g_free(watch);
 }
@@ -104,12 +105,25 @@ static void event_add(const Watch *watch, guint32 mask, const char *name)
 	g_queue_push_tail(events, event);
 }
 
+static gboolean kind_tells(TreeKind kind, guint32 event)
+{
+	switch (kind) {
+	case TREE_DISK:
+		return TRUE;
+	case TREE_CGROUP:
+		return event & (IN_MODIFY | IN_ISDIR);
+	case TREE_KERNEL:
+		break;
+	}
+	return FALSE;
+}
+
 static void watches_tell(const TreeFile *file, guint32 event, const char *name)
 {
 	for (const GSList *l = file->watches; l; l = l->next) {
 		const Watch *watch = l->data;
 
-		if (watch->mask & event)
+		if (watch->mask & event && kind_tells(file->kind, event))
 			event_add(watch, event, name);
 	}
 }
@@ -135,8 +149,11 @@ static void watch_end(Watch *watch)
 void notify_file_ended(TreeFile *file)
 {
 	watches_tell(file, IN_DELETE_SELF, NULL);
-	while (file->watches)
+	while (file->watches && kind_tells(file->kind, IN_DELETE_SELF))
 		watch_end(file->watches->data);
+	for (const GSList *l = file->watches; l; l = l->next)
+		((Watch *)l->data)->file = NULL;
+	g_clear_pointer(&file->watches, g_slist_free);
 }
 
 /* ---- calls ---- */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "hardware/cgroup-tree.h"
 #include "journal.h"
 #include "life.h"
 #include "network/perform.h"
@@ -16,9 +17,10 @@
 #include "turns.h"
 
 static const char *const names[N_PLANTS] = {
-	"none",	       "late-commit", "no-sync",	 "torn-rename", "lost-directory",
-	"freed-first", "stale-list",  "no-registration", "left-open",	"wall-clock",
-	"two-holders", "no-undo",     "late-journal",	 "no-replay",
+	"none",	       "late-commit", "no-sync",	 "torn-rename",	 "lost-directory",
+	"freed-first", "stale-list",  "no-registration", "left-open",	 "wall-clock",
+	"two-holders", "no-undo",     "late-journal",	 "events-alone", "init-ended",
+	"no-limit",    "no-replay",
 };
 
 static Plant planted;
@@ -135,9 +137,52 @@ BEFORE(gint64, rdmad_now_us, void)
 BEFORE(RdmadHolder, rdmad_allocations_judge, RdmadAllocations *allocations,
        const RdmadAllocationRecord *record, gint64 asked_us, const char **why)
 {
+	RdmadHolder holder;
+
 	if (planted == PLANT_TWO_HOLDERS)
 		return RDMAD_HOLDER_SHARES;
-	return __real_rdmad_allocations_judge(allocations, record, asked_us, why);
+	holder = __real_rdmad_allocations_judge(allocations, record, asked_us, why);
+	if (planted != PLANT_INIT_ENDED || holder != RDMAD_HOLDER_SHARES)
+		return holder;
+	*why = "its slots were given again";
+	return RDMAD_HOLDER_OVER;
+}
+
+typedef struct PreStart PreStart;
+typedef struct ResourceSettings ResourceSettings;
+
+BEFORE(void, pre_start_serve, PreStart *pre_start, ResourceSettings *resource, RdmadGrpcCall *call,
+       const guint8 *message, gsize size)
+{
+	if (planted != PLANT_NO_LIMIT)
+		__real_pre_start_serve(pre_start, resource, call, message, size);
+}
+
+static RdmadPodLifeFunc life_of;
+static gpointer life_data;
+static gboolean judging;
+
+static RdmadPodLife life_known(const char *pod_namespace, const char *pod_name, gpointer data)
+{
+	RdmadPodLife life;
+
+	judging = planted == PLANT_EVENTS_ALONE;
+	life = life_of(pod_namespace, pod_name, life_data);
+	judging = FALSE;
+	return life;
+}
+
+BEFORE(void, rdmad_allocations_set_liveness, RdmadAllocations *allocations, RdmadPodLifeFunc life,
+       gpointer data)
+{
+	life_of = life;
+	life_data = data;
+	__real_rdmad_allocations_set_liveness(allocations, life ? life_known : NULL, NULL);
+}
+
+BEFORE(RdmadCgroupState, rdmad_cgroup_state, const RdmadSysroot *root, const char *path)
+{
+	return judging ? RDMAD_CGROUP_UNREADABLE : __real_rdmad_cgroup_state(root, path);
 }
 
 BEFORE(gboolean, perform_undo, const PerformContext *ctx, const RdmadStep *step, GError **error)

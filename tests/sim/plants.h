@@ -22,7 +22,10 @@ typedef enum {
 	PLANT_TWO_HOLDERS,     /* an exclusive slot is not checked */
 	PLANT_NO_UNDO,	       /* steps are not undone */
 	PLANT_LATE_JOURNAL,    /* CNI's steps are done before they are written down */
-	PLANT_NO_REPLAY,       /* what the life before has left of CNI's steps is not looked at */
+	PLANT_EVENTS_ALONE,    /* a cgroup is read only when an event tells of it */
+	PLANT_INIT_ENDED, /* the allocation of an init container ends with that of the next one */
+	PLANT_NO_LIMIT,	  /* the start of a container waits for what never comes */
+	PLANT_NO_REPLAY,  /* what the life before has left of CNI's steps is not looked at */
 	N_PLANTS,
 } Plant;
 

@@ -134,7 +134,8 @@ static void list_asked(RdmadGrpcCall *call, const guint8 *bytes, gsize size, gpo
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 
-		if (pod->state == POD_WAITING || pod->state == POD_ADMITTING ||
+		if (((pod->state == POD_WAITING || pod->state == POD_ADMITTING) &&
+		     !pod->has_sandbox) ||
 		    (pod->state == POD_ENDED && !of->era->lists_completed))
 			continue;
 		list->pod_resources[list->n_pod_resources++] = pod_new(pod, !starts);

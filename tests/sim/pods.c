@@ -19,6 +19,7 @@ static void pod_free(gpointer data)
 	Pod *pod = data;
 
 	grant_free(pod->grant);
+	grant_free(pod->init);
 	grant_free(pod->had);
 	g_free(pod->name);
 	g_free(pod->uid);
@@ -41,6 +42,14 @@ GPtrArray *pods_all(void)
 	return pods.all;
 }
 
+Pod *pods_find(const char *uid)
+{
+	for (guint i = 0; i < pods.all->len; i++)
+		if (g_str_equal(((const Pod *)pods.all->pdata[i])->uid, uid))
+			return pods.all->pdata[i];
+	return NULL;
+}
+
 static gboolean name_is_used(const char *name)
 {
 	for (guint i = 0; i < pods.all->len; i++)
@@ -60,7 +69,7 @@ static char *name_free(void)
 	}
 }
 
-Pod *pods_create(const char *resource, guint wanted)
+Pod *pods_create(const char *resource, guint wanted, guint init_wanted)
 {
 	Pod *pod = g_new0(Pod, 1);
 
@@ -68,6 +77,7 @@ Pod *pods_create(const char *resource, guint wanted)
 	pod->uid = g_strdup_printf("%08x-1d9c-4bfb-9c3c-5d1f0a3c77aa", ++pods.made);
 	pod->resource = resource;
 	pod->wanted = wanted;
+	pod->init_wanted = init_wanted;
 	g_ptr_array_add(pods.all, pod);
 	return pod;
 }
@@ -75,7 +85,7 @@ Pod *pods_create(const char *resource, guint wanted)
 void pods_delete(Pod *pod)
 {
 	g_assert(!pod->has_process);
-	machine_pod_end(pod->uid);
+	pod_clean(pod);
 	machine_pod_forget(pod->uid, pod->name);
 	g_ptr_array_remove(pods.all, pod);
 }
@@ -111,27 +121,94 @@ void grant_free(Grant *grant)
 void pod_begin(Pod *pod)
 {
 	pod->state = POD_STARTING;
-	machine_pod_begin(pod->uid, pod->name);
+	if (!pod->has_cgroup)
+		machine_pod_begin(pod->uid, pod->name);
+	pod->has_cgroup = TRUE;
 }
 
-void pod_run(Pod *pod)
+gboolean pod_has_forgotten_init(const Pod *pod)
 {
-	pod->state = POD_RUNNING;
-	pod->has_process = TRUE;
+	return pod->init_until_us && !pod->init;
+}
+
+guint pod_grants(const Pod *pod, const Grant *grants[POD_GRANTS_MAX])
+{
+	const gboolean starts = pod->state == POD_STARTING;
+	guint n = 0;
+
+	if (pod->had && !pod_has_forgotten_init(pod))
+		grants[n++] = pod->had;
+	if (starts && pod->grant)
+		grants[n++] = pod->grant;
+	/* It runs again when the sandbox is made again. */
+	if ((starts || pod->state == POD_RUNNING) && pod->init)
+		grants[n++] = pod->init;
+	return n;
+}
+
+static gboolean has_init_to_come(const Pod *pod)
+{
+	return pod->init && !pod->is_set_up;
+}
+
+Grant *pod_next_grant(const Pod *pod)
+{
+	return has_init_to_come(pod) ? pod->init : pod->grant;
+}
+
+void pod_run(Pod *pod, gint64 init_until_us)
+{
 	grant_free(pod->had);
-	pod->had = grant_copy(pod->grant);
-	machine_pod_populate(pod->uid);
+	pod->had = grant_copy(pod_next_grant(pod));
+	if (has_init_to_come(pod))
+		pod->init_until_us = init_until_us;
+	else
+		pod->state = POD_RUNNING;
+	pod->has_process = TRUE;
+	if (!pod->has_sandbox)
+		machine_pod_populate(pod->uid);
+	pod->has_sandbox = TRUE;
+}
+
+static void process_end(Pod *pod)
+{
+	pod->has_process = FALSE;
+	pod->init_until_us = 0;
+	g_clear_pointer(&pod->had, grant_free);
+}
+
+void pod_set_up(Pod *pod)
+{
+	process_end(pod);
+	pod->is_set_up = TRUE;
+}
+
+void pod_restart(Pod *pod)
+{
+	process_end(pod);
+	pod->state = POD_STARTING;
+}
+
+static void sandbox_end(Pod *pod)
+{
+	process_end(pod);
+	pod->has_sandbox = pod->is_set_up = FALSE;
 }
 
 void pod_exit(Pod *pod)
 {
-	if (pod->has_process)
+	if (pod->has_sandbox)
 		machine_pod_empty(pod->uid);
+	sandbox_end(pod);
 	pod->state = POD_ENDED;
-	pod->has_process = FALSE;
 	pod->ended_us = clock_now_us();
-	g_clear_pointer(&pod->had, grant_free);
-	machine_pod_end(pod->uid);
+}
+
+void pod_clean(Pod *pod)
+{
+	if (pod->has_cgroup)
+		machine_pod_end(pod->uid);
+	pod->has_cgroup = FALSE;
 }
 
 void pods_reboot(void)
@@ -139,8 +216,12 @@ void pods_reboot(void)
 	for (guint i = 0; i < pods.all->len; i++) {
 		Pod *pod = pods.all->pdata[i];
 
-		pod->has_process = FALSE;
-		g_clear_pointer(&pod->had, grant_free);
+		sandbox_end(pod);
+		pod->has_cgroup = FALSE;
+		/* Kubelet's checkpoint may have the first half of an admission that was cut off; rdmad takes it
+		 * for one of the last boot, and such a pod waits until it is deleted. */
+		if (!pod->grant)
+			g_clear_pointer(&pod->init, grant_free);
 		if (pod->state == POD_RUNNING || pod->state == POD_STARTING)
 			pod->state = pod->grant ? POD_STARTING : POD_WAITING;
 		else if (pod->state == POD_ADMITTING)

@@ -225,6 +225,7 @@ TreeEntry *tree_make(const TreePlace *place, mode_t mode)
 {
 	TreeEntry *entry = entry_new(file_new(mode), g_strndup(place->name, place->length));
 
+	entry->file->kind = place->parent->file->kind;
 	entry_put(entry, place->parent);
 	return entry;
 }

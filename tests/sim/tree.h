@@ -4,7 +4,8 @@
  *
  * All that is below TREE_ROOT is here and not in the kernel: the machine, the disk, /run, kubelet's directories.  Files
  * have names as on any Linux file system: several of one file, and one that is removed while somebody has it open
- * lives on.  A directory lists its newest name first, as tmpfs does.
+ * lives on.  A directory lists its newest name first, as tmpfs does.  What inotify tells of a file is a matter of its
+ * file system (notify.h); a new file is of that of its directory.
  *
  * Errors are -1, FALSE or NULL with errno.  Who asks is root.
  */
@@ -17,8 +18,15 @@
 
 typedef struct TreeEntry TreeEntry;
 
+typedef enum {
+	TREE_DISK, /* ext4, tmpfs */
+	TREE_CGROUP, /* kernfs: processes make and remove directories, and the kernel what is in them */
+	TREE_KERNEL, /* sysfs, procfs: the kernel changes all of it */
+} TreeKind;
+
 typedef struct {
 	mode_t mode;
+	TreeKind kind;
 	ino_t number;
 	guint entries; /* that are not freed */
 	nlink_t names; /* that it has in directories */

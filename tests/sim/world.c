@@ -132,6 +132,7 @@ static void world_begin(Decisions *decisions, guint steps)
 	judge_begin(decisions);
 	weights_draw();
 	actions_begin(world.root, decisions);
+	node_set_pre_start(decide(decisions, DECIDE_SETUP, 2) > 0);
 	world.step_us = clock_now_us() + FIRST_US;
 }
 

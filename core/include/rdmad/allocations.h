@@ -162,7 +162,7 @@ RDMAD_API void rdmad_allocations_set_resolver(RdmadAllocations *allocations, Rdm
 /*
  * The state of a pod's cgroup.  EMPTY: its cgroup is there, and its last process has ended: it is
  * over once kubelet does not list it.  GONE: its cgroup was there and has been removed.  A pod that
- * has no cgroup yet, or whose cgroups cannot be seen, is UNKNOWN.
+ * has had no process yet, or whose cgroups cannot be seen, is UNKNOWN.
  */
 typedef enum {
 	RDMAD_POD_LIFE_UNKNOWN,

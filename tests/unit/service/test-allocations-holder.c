@@ -300,6 +300,36 @@ test_each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives(Allocation
 	}
 }
 
+/* Kubelet was asked between the two Allocates, and answered after the second. */
+static void
+test_an_init_container_is_not_taken_for_the_one_that_has_its_slots_next(AllocationsFixture *f,
+									gconstpointer data)
+{
+	gint64 asked_us;
+
+	g_free(allocations_fixture_must_grant(f, "a"));
+	asked_us = g_get_monotonic_time() + G_USEC_PER_SEC / 100;
+	g_usleep(G_USEC_PER_SEC / 50);
+	g_free(allocations_fixture_must_grant(f, "a"));
+	list_at(f, "p=a", NULL, asked_us - g_get_monotonic_time());
+	expect_containers(f, "a=-/- a=-/- ");
+	list_at(f, "p=a", NULL, SECOND);
+	expect_containers(f, "a=p/- a=p/main ");
+}
+
+static void
+test_an_init_container_of_before_a_restart_of_kubelet_keeps_its_allocation(AllocationsFixture *f,
+									   gconstpointer data)
+{
+	rdmad_allocations_set_kubelet(f->allocations, "k1");
+	g_free(allocations_fixture_must_grant(f, "a"));
+	g_usleep(10);
+	g_free(allocations_fixture_must_grant(f, "a"));
+	rdmad_allocations_set_kubelet(f->allocations, "k2");
+	list_at(f, "p=a", "k2", SECOND);
+	expect_containers(f, "a=p/- a=p/main ");
+}
+
 /* Its allocation may be of a pod that ended before it was listed: kubelet, as long as it has its books, knows. */
 static void
 test_a_slot_that_was_never_listed_is_given_again_though_the_pod_lives(AllocationsFixture *f,
@@ -457,6 +487,8 @@ const UnitTest unit_tests[] = {
 	TEST(a_shared_slot_whose_holder_lives_is_given_with_a_warning),
 	TEST(the_next_pod_has_another_allocation_and_both_are_told),
 	TEST(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives),
+	TEST(an_init_container_is_not_taken_for_the_one_that_has_its_slots_next),
+	TEST(an_init_container_of_before_a_restart_of_kubelet_keeps_its_allocation),
 	TEST(a_slot_that_was_never_listed_is_given_again_though_the_pod_lives),
 	TEST(a_pod_of_the_same_name_with_another_resource_follows_one_that_ended),
 	TEST(a_pod_that_was_never_named_may_live),

@@ -80,6 +80,14 @@ static void take_away(const Fixture *f, const char *path)
 	g_assert_cmpint(status, ==, 0);
 }
 
+static void move(const Fixture *f, const char *from, const char *to)
+{
+	g_autofree char *before = g_build_filename(f->root, from, NULL);
+	g_autofree char *after = g_build_filename(f->root, to, NULL);
+
+	g_assert_cmpint(rename(before, after), ==, 0);
+}
+
 static void populate(const Fixture *f, const char *path)
 {
 	put(f, path, "cgroup.events", "populated 1\nfrozen 0\n");
@@ -255,9 +263,9 @@ static void test_a_pod_is_found_whatever_comes_last(Fixture *f, gconstpointer da
 	empty(f, POD);
 	make(f, DIRECTORY);
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
-	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_ALIVE); /* it only begins */
+	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_UNKNOWN); /* it only begins, or will never */
 	populate(f, POD);
-	run_for(f, 50);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
 	f->text = "";
 	since_us = g_get_monotonic_time();
 	empty(f, POD);
@@ -328,16 +336,27 @@ static void test_a_removed_cgroup_is_gone_though_kubelet_lists_the_pod(Fixture *
 /* As of a pod whose last process ends while rdmad is updated: kernfs has no event for the removal. */
 static void test_a_cgroup_that_is_removed_without_an_event_is_gone(Fixture *f, gconstpointer data)
 {
-	g_autofree char *from = g_build_filename(f->root, POD, NULL);
-	g_autofree char *to = g_build_filename(f->root, "elsewhere", NULL);
-
 	make_v2(f);
 	empty(f, POD);
 	make(f, DIRECTORY);
 	hold(f, "a");
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_UNKNOWN);
+	move(f, POD, "elsewhere");
+	f->text = "";
+	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+	RUN_UNTIL(f, count(f) == 0);
+}
+
+static void test_an_end_that_could_not_be_read_is_seen_later(Fixture *f, gconstpointer data)
+{
+	watch_pod(f);
+	/* The event of a directory in the place of the file: reading that fails. */
+	move(f, POD "/cgroup.events", "elsewhere.events");
+	make(f, POD "/cgroup.events");
+	run_for(f, 100);
 	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_ALIVE);
-	g_assert_cmpint(rename(from, to), ==, 0);
+	move(f, POD, "elsewhere");
 	f->text = "";
 	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
 	RUN_UNTIL(f, count(f) == 0);
@@ -411,6 +430,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_kubelet_that_has_just_started_is_no_proof),
 	TEST(a_removed_cgroup_is_gone_though_kubelet_lists_the_pod),
 	TEST(a_cgroup_that_is_removed_without_an_event_is_gone),
+	TEST(an_end_that_could_not_be_read_is_seen_later),
 	TEST(a_successor_of_the_same_name_is_another_pod),
 	TEST(only_what_is_needed_is_watched),
 	TEST(what_cannot_be_seen_is_said),
