@@ -242,13 +242,13 @@ static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,
 {
 	const RdmadAllocationRecord *owner = g_hash_table_lookup(plan->records, entry);
 
-	return owner && owner->since_us > record->since_us;
+	return owner && owner->number > record->number;
 }
 
-/* Of the same resource after a reboot, where a kubelet without its checkpoint admits the pod again: no process has the
- * devices of before.  A pod of the same name follows one that has ended, as those of a StatefulSet do: its cgroup,
- * which is found by that name, says nothing about the first.  Of another resource it may be the same container, unless
- * the kubelet that had its books lists the one without the other. */
+/* A container gets all its devices in one admission, and kubelet's books have all of them or none: the same container
+ * with younger devices alone was admitted again.  Its pod follows one of the same name that has ended, as those of a
+ * StatefulSet do: its cgroup, which is found by that name, says nothing about the first.  After a reboot no process has
+ * the devices of before. */
 static gboolean entry_replaces(const Plan *plan, const RdmadPodDevices *entry,
 			       const RdmadAllocationRecord *record)
 {
@@ -257,11 +257,8 @@ static gboolean entry_replaces(const Plan *plan, const RdmadPodDevices *entry,
 	if (!allocation_is_of_pod(allocation, entry) ||
 	    g_strcmp0(allocation->container, entry->container) != 0)
 		return FALSE;
-	if (g_str_equal(allocation->resource, entry->resource))
-		return record->carried || entry_is_younger(plan, entry, record);
-	return entry_is_younger(plan, entry, record) &&
-	       !rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
-						   plan->list->kubelet);
+	return entry_is_younger(plan, entry, record) ||
+	       (record->carried && g_str_equal(allocation->resource, entry->resource));
 }
 
 static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord *record)

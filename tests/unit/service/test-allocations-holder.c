@@ -337,13 +337,13 @@ test_a_pod_of_the_same_name_with_another_resource_follows_one_that_ended(Allocat
 									 gconstpointer data)
 {
 	static const char *const slots[] = { "x", NULL };
+	static const RdmadGrant other = { "test", "rdma/other", slots, slots, "shared", 0 };
 	static const struct {
 		const char *kubelet;
-		const char *after;
-	} lists[] = { { "k1", "x=p/main " }, { "k2", "a=p/main x=p/main " } };
+		gboolean reopens;
+	} lists[] = { { "k1", FALSE }, { "k2", FALSE }, { "k2", TRUE } };
 
 	for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-		const RdmadGrant other = { "test", "rdma/other", slots, slots, "shared", 0 };
 		AllocationsFixture one = { 0 };
 		RdmadPodLife life = ALIVE;
 
@@ -352,11 +352,14 @@ test_a_pod_of_the_same_name_with_another_resource_follows_one_that_ended(Allocat
 		rdmad_allocations_set_kubelet(one.allocations, "k1");
 		g_free(allocations_fixture_must_grant(&one, "a"));
 		list_at(&one, "p=a", "k1", 0);
-		rdmad_allocations_set_liveness(one.allocations, life_of, &life);
 		rdmad_allocations_set_kubelet(one.allocations, lists[i].kubelet);
 		rdmad_allocation_unref(rdmad_allocations_grant(one.allocations, &other, NULL));
+		if (lists[i].reopens)
+			allocations_fixture_reopen(&one);
+		rdmad_allocations_set_boot(one.allocations, "b1");
+		rdmad_allocations_set_liveness(one.allocations, life_of, &life);
 		list_of(&one, "rdma/other", "p=x", lists[i].kubelet, SECOND);
-		expect_containers(&one, lists[i].after);
+		expect_containers(&one, "x=p/main ");
 		rdmad_allocations_set_liveness(one.allocations, NULL, NULL);
 		allocations_fixture_teardown(&one, NULL);
 	}
