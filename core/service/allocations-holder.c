@@ -31,6 +31,7 @@ void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *ku
 void rdmad_allocations_evidence_clear(RdmadAllocations *allocations)
 {
 	g_clear_pointer(&allocations->evidence.pods, g_hash_table_unref);
+	g_clear_pointer(&allocations->evidence.logs, g_hash_table_unref);
 	g_clear_pointer(&allocations->evidence.kubelet, g_free);
 }
 
@@ -38,6 +39,8 @@ void rdmad_allocations_evidence_take(RdmadAllocations *allocations, const RdmadP
 {
 	rdmad_allocations_evidence_clear(allocations);
 	allocations->evidence.pods = g_hash_table_ref(list->pods);
+	if (list->logs)
+		allocations->evidence.logs = g_hash_table_ref(list->logs);
 	allocations->evidence.kubelet = g_strdup(list->kubelet);
 	allocations->evidence.asked_us = list->asked_us;
 }

@@ -171,6 +171,29 @@ static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *
 		record->missing_us = plan->list->asked_us;
 }
 
+/* It was listed, and had its directory of logs, before the grant: it had been admitted.  The name alone may be the one
+ * of an earlier pod; the directory may be from before a reboot. */
+static gboolean pod_is_older(const Plan *plan, const RdmadAllocationRecord *record, const char *pod)
+{
+	g_autofree char *prefix = g_strconcat(pod, "_", NULL);
+	gboolean is_seen = FALSE;
+	GHashTableIter iter;
+	gpointer name;
+
+	if (!plan->list->logs || !record->earlier)
+		return FALSE;
+	g_strdelimit(prefix, "/", '_');
+	g_hash_table_iter_init(&iter, plan->list->logs);
+	while (g_hash_table_iter_next(&iter, &name, NULL)) {
+		if (!g_str_has_prefix(name, prefix))
+			continue;
+		if (!g_hash_table_contains(record->earlier, name))
+			return FALSE;
+		is_seen = TRUE;
+	}
+	return is_seen;
+}
+
 static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
 {
 	GHashTableIter iter;
@@ -180,8 +203,7 @@ static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
 		record->suspects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_hash_table_iter_init(&iter, plan->list->pods);
 	while (g_hash_table_iter_next(&iter, &pod, NULL))
-		if (!(record->earlier && g_hash_table_contains(record->earlier, pod)) &&
-		    !g_hash_table_contains(plan->holders, pod))
+		if (!g_hash_table_contains(plan->holders, pod) && !pod_is_older(plan, record, pod))
 			g_hash_table_add(record->suspects, g_strdup(pod));
 }
 
@@ -194,8 +216,8 @@ static gboolean is_no_suspect(gpointer pod, gpointer value, gpointer data)
 	       g_hash_table_contains(plan->holders, pod);
 }
 
-/* Kubelet was restarted, without its checkpoint, before it had named the pod: that is one which was not
- * listed before the grant, and which a kubelet that has read its pods lists without devices. */
+/* Kubelet was restarted, without its checkpoint, before it had named the pod: that is one which is not older than the
+ * grant, and which a kubelet that has read its pods lists without devices. */
 static gboolean record_has_suspects(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodList *list = plan->list;

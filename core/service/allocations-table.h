@@ -20,14 +20,14 @@ typedef struct {
 			    * lives; 0: none did */
 	gboolean leaving;  /* it ends with a grant that is being written */
 	gboolean forgotten; /* two of them did, apart: kubelet does not know that it has them */
-	/* Sets of "namespace/pod", while the pod is unknown: those that were listed before the
-	 * grant (NULL: unknown), and the candidates after kubelet lost its checkpoint. */
+	/* While the pod is unknown: the directories of logs of the pods that were listed before the grant (NULL: not
+	 * known), and a set of "namespace/pod", the candidates after kubelet lost its checkpoint. */
 	GHashTable *earlier, *suspects;
 } RdmadAllocationRecord;
 
 /* Pods of the last list, to judge holders.  `pods` NULL: there was none. */
 typedef struct {
-	GHashTable *pods; /* see pod-list.h */
+	GHashTable *pods, *logs; /* see pod-list.h */
 	char *kubelet;
 	gint64 asked_us;
 } RdmadAllocationsEvidence;

@@ -18,8 +18,6 @@
 #include "hardware/sysroot.h"
 #include "service/pods-private.h"
 
-#define LOGS "var/log/pods"
-
 #define PODS_MAX    1024u /* with allocations; kubelet has 110, few nodes have 500 */
 #define LOGS_MAX    4096u
 #define SETTLE_MS   20
@@ -119,7 +117,7 @@ static void scan_add(Scan *scan, const char *directory_name)
 static gpointer scan_run(gpointer input, const RdmadJob *job, GError **error)
 {
 	const RdmadSysroot *root = input;
-	g_auto(GStrv) directories = rdmad_sysroot_list(root, LOGS, NULL);
+	g_auto(GStrv) directories = rdmad_sysroot_list(root, RDMAD_POD_LOGS, NULL);
 	Scan *scan = g_new0(Scan, 1);
 
 	scan->uids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
@@ -167,7 +165,7 @@ static gboolean parents_watch(RdmadPodWatch *watch, const Scan *scan)
 {
 	const guint before = g_hash_table_size(watch->by_descriptor);
 
-	watch_add(watch, LOGS, PARENT_EVENTS, NULL);
+	watch_add(watch, RDMAD_POD_LOGS, PARENT_EVENTS, NULL);
 	for (guint i = 0; i < scan->tree->parents->len; i++)
 		watch_add(watch, scan->tree->parents->pdata[i], PARENT_EVENTS, NULL);
 	return g_hash_table_size(watch->by_descriptor) != before;

@@ -32,6 +32,7 @@ typedef struct {
 } Waiter;
 
 struct RdmadPods {
+	const RdmadSysroot *root;
 	RdmadAllocations *allocations;
 	RdmadGrpcChannel *channel;
 	char *socket_path;
@@ -128,6 +129,7 @@ static void list_take(RdmadPods *pods)
 	pods->list->asked_us = pods->asked_us;
 	pods->list->kubelet_since_us = pods->kubelet_since_us;
 	pods->list->kubelet = g_steal_pointer(&pods->asked_kubelet);
+	rdmad_pod_list_read_logs(pods->list, pods->root);
 	rdmad_event_arm(pods->sweep, 0);
 	rdmad_allocations_reconcile(pods->allocations, pods->list);
 }
@@ -224,10 +226,12 @@ static void list_sweep(gpointer data)
 	g_clear_pointer(&pods->retired, rdmad_pod_list_free);
 }
 
-RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadAllocations *allocations, const char *kubelet_dir)
+RdmadPods *rdmad_pods_new(RdmadLoop *loop, const RdmadSysroot *root, RdmadAllocations *allocations,
+			  const char *kubelet_dir)
 {
 	RdmadPods *pods = g_new0(RdmadPods, 1);
 
+	pods->root = root;
 	pods->allocations = allocations;
 	pods->socket_path = g_build_filename(kubelet_dir, "pod-resources", "kubelet.sock", NULL);
 	pods->channel =
