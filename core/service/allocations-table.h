@@ -48,7 +48,7 @@ struct RdmadAllocations {
 	GHashTable *ended; /* set of RdmadSlot: a module ended them, kubelet may still list them */
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
 	char *boot, *kubelet;  /* the present ones; NULL: not known */
-	char *boot_kubelet;    /* the first of this boot; NULL: it has not been seen */
+	char *boot_kubelet;    /* the first of this boot; NULL: it was not seen */
 	RdmadAllocationsEvidence evidence;
 	RdmadPodLifeFunc life; /* NULL: unknown */
 	gpointer life_data;

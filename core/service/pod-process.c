@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hardware/cgroup-tree.h"
+#include "hardware/sysroot.h"
 
 #define DEPTH	       3 /* levels of cgroups below the pod's */
 #define PROCESSES_MAX  4096u
@@ -130,4 +131,22 @@ gboolean rdmad_pod_process_is(const RdmadSysroot *root, const RdmadPodProcess *p
 	RdmadCgroupPod pod;
 
 	return text && rdmad_cgroup_pod_parse(text, &pod) && g_str_equal(pod.uid, process->uid);
+}
+
+gboolean rdmad_pod_process_precedes(const RdmadSysroot *root, int pid)
+{
+	g_autoptr(RdmadCgroupTree) tree = NULL;
+	Search search = { .root = root };
+	GHashTableIter iter;
+	gpointer path;
+	guint64 started;
+	gboolean is_seen;
+
+	rdmad_sysroot_passing_error();
+	tree = rdmad_cgroup_tree_scan(root);
+	g_hash_table_iter_init(&iter, tree->pods);
+	while (g_hash_table_iter_next(&iter, NULL, &path))
+		search_below(&search, path, DEPTH);
+	is_seen = process_started(root, pid, &started);
+	return rdmad_sysroot_passing_error() || (is_seen && search.pid && search.started < started);
 }

@@ -104,6 +104,7 @@ typedef struct {
 	const char *after;   /* the allocations */
 	gboolean doubt;
 	const char *first; /* the kubelet before, of the same boot, that came after the change */
+	gboolean late;	   /* it is not the first of the boot */
 } Case;
 
 #define UNKNOWN RDMAD_POD_LIFE_UNKNOWN
@@ -142,16 +143,24 @@ static const Case cases[] = {
 	  NULL, "a", FALSE, "k2" },
 	{ "unnamed, another boot, checkpoint lost in it", FALSE, "b2", "k3", UNKNOWN, "p=", FALSE,
 	  "not named", "a", FALSE, "k2" },
+	{ "unnamed, another boot, not its first kubelet", FALSE, "b2", "k2", UNKNOWN, "p=", FALSE,
+	  "not named", "a", FALSE, "k2", TRUE },
+	{ "another boot, not its first kubelet, not asked", TRUE, "b2", "k2", UNKNOWN, NULL, FALSE,
+	  "restarted", "a=p", TRUE, "k2", TRUE },
+	{ "another boot, not its first kubelet, pod ended", TRUE, "b2", "k2", UNKNOWN, "q=b", FALSE,
+	  NULL, "a", FALSE, "k2", TRUE },
+	{ "another boot, not its first kubelet, listed with it", TRUE, "b2", "k2", UNKNOWN, "p=a",
+	  FALSE, NULL, "a=p a", FALSE, "k2", TRUE },
 	{ "no podresources", TRUE, "b1", NULL, UNKNOWN, NULL, FALSE, NULL, "a=p a" },
 };
 
-/* The node is restarted; this kubelet is the first, and starts the pods of its checkpoint. */
+/* The node is restarted; the first kubelet starts the pods of its checkpoint. */
 static void begin_boot(AllocationsFixture *f, const char *boot, const char *kubelet,
-		       gboolean reopen)
+		       gboolean is_first, gboolean reopen)
 {
 	rdmad_allocations_set_boot(f->allocations, boot);
 	rdmad_allocations_set_kubelet(f->allocations, kubelet);
-	g_assert_true(rdmad_allocations_begin_boot(f->allocations));
+	g_assert_true(rdmad_allocations_begin_boot(f->allocations, is_first));
 	if (reopen)
 		allocations_fixture_reopen(f);
 }
@@ -171,7 +180,8 @@ static void check_case(AllocationsFixture *f, const Case *c, gboolean reopen)
 	if (reopen)
 		allocations_fixture_reopen(f);
 	if (c->first)
-		begin_boot(f, c->boot, c->first, reopen && !g_str_equal(c->first, c->kubelet));
+		begin_boot(f, c->boot, c->first, !c->late,
+			   reopen && !g_str_equal(c->first, c->kubelet));
 	life = c->life;
 	rdmad_allocations_set_liveness(f->allocations, life_of, &life);
 	rdmad_allocations_set_boot(f->allocations, c->boot);
@@ -226,10 +236,10 @@ static void test_the_first_kubelet_of_a_boot_counts_though_the_disk_was_full(All
 		rdmad_allocations_set_boot(one.allocations, "b2");
 		rdmad_allocations_set_kubelet(one.allocations, "k2");
 		g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &none), ==, 0);
-		g_assert_false(rdmad_allocations_begin_boot(one.allocations));
+		g_assert_false(rdmad_allocations_begin_boot(one.allocations, TRUE));
 		g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &old), ==, 0);
 		rdmad_allocations_set_kubelet(one.allocations, givers[i].kubelet);
-		g_assert_true(rdmad_allocations_begin_boot(one.allocations));
+		g_assert_true(rdmad_allocations_begin_boot(one.allocations, TRUE));
 		list_at(&one, "p=", givers[i].kubelet, SECOND);
 		again = grant(&one, "a", "exclusive", NULL, NULL);
 		g_assert_cmpint(again != NULL, ==, givers[i].is_given);
