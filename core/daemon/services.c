@@ -91,8 +91,8 @@ static gboolean services_open_allocations(RdmadServices *services, gboolean dry,
 		return FALSE;
 	boot = rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/random/boot_id", NULL);
 	rdmad_allocations_set_boot(services->allocations, boot);
-	services->pods =
-		rdmad_pods_new(services->loop, services->allocations, services->kubelet_dir);
+	services->pods = rdmad_pods_new(services->loop, services->sysroot, services->allocations,
+					services->kubelet_dir);
 	services->pod_watch =
 		rdmad_pod_watch_new(services->loop, services->workers, services->sysroot,
 				    services->allocations, services->pods);

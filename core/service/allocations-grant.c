@@ -283,9 +283,9 @@ static void grant_publish(RdmadAllocations *allocations, Pending *pending)
 
 	holders_end(allocations, &pending->overlap);
 	rdmad_allocations_insert(allocations, rdmad_allocation_ref(allocation));
-	if (allocations->evidence.pods)
+	if (allocations->evidence.logs)
 		rdmad_allocations_record(allocations, allocation->resource, allocation->slots[0])
-			->earlier = g_hash_table_ref(allocations->evidence.pods);
+			->earlier = g_hash_table_ref(allocations->evidence.logs);
 	ended_remove(allocations, allocation);
 	rdmad_allocations_news_add(allocations, NULL, allocation, NULL);
 	for (guint i = 0; i < holders->len; i++)

@@ -31,6 +31,7 @@ void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *ku
 void rdmad_allocations_evidence_clear(RdmadAllocations *allocations)
 {
 	g_clear_pointer(&allocations->evidence.pods, g_hash_table_unref);
+	g_clear_pointer(&allocations->evidence.logs, g_hash_table_unref);
 	g_clear_pointer(&allocations->evidence.kubelet, g_free);
 }
 
@@ -38,6 +39,8 @@ void rdmad_allocations_evidence_take(RdmadAllocations *allocations, const RdmadP
 {
 	rdmad_allocations_evidence_clear(allocations);
 	allocations->evidence.pods = g_hash_table_ref(list->pods);
+	if (list->logs)
+		allocations->evidence.logs = g_hash_table_ref(list->logs);
 	allocations->evidence.kubelet = g_strdup(list->kubelet);
 	allocations->evidence.asked_us = list->asked_us;
 }
@@ -89,10 +92,17 @@ static void record_carry(RdmadAllocations *allocations, RdmadAllocationRecord *r
 {
 	rdmad_allocations_news_add(allocations, record->allocation, now, NULL);
 	rdmad_allocations_set(allocations, record, rdmad_allocation_ref(now));
-	record->carried = TRUE;
+	record->carried = allocations->boot_kubelet != NULL;
 }
 
-gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations)
+gboolean rdmad_allocations_are_of_another_boot(const RdmadAllocations *allocations)
+{
+	g_autoptr(GPtrArray) records = slots_of_another_boot(allocations);
+
+	return records->len > 0;
+}
+
+gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is_first)
 {
 	g_autoptr(GPtrArray) records = slots_of_another_boot(allocations);
 	g_autoptr(GPtrArray) put =
@@ -100,7 +110,7 @@ gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations)
 	g_autoptr(GError) error = NULL;
 
 	/* If the write fails, a kubelet that comes later may lack the checkpoint by which this one starts pods. */
-	if (!allocations->boot_kubelet)
+	if (is_first && !allocations->boot_kubelet)
 		allocations->boot_kubelet = g_strdup(allocations->kubelet);
 	for (guint i = 0; i < records->len; i++) {
 		const RdmadAllocationRecord *record = records->pdata[i];

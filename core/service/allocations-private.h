@@ -15,11 +15,14 @@ void rdmad_allocations_free(RdmadAllocations *allocations);
 /* Set the boot and the kubelet that vouch for slots, see rdmad/allocations.h.  NULL: unknown. */
 void rdmad_allocations_set_boot(RdmadAllocations *allocations, const char *boot);
 void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *kubelet);
-/* Call when the first kubelet of this boot serves.  By its checkpoint, pods of the last boot
+/* Call when a kubelet serves, for the first that is seen in this boot.  By its checkpoint, pods of the last boot
  * start again with their devices, without an Allocate.  So this kubelet becomes the witness of
  * the remaining allocations, which a later kubelet without the checkpoint then cannot give
- * away.  Returns FALSE if the write failed: call again. */
-gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations);
+ * away.  If it is not the first (`is_first` FALSE), they have no witness until a list shows them.
+ * Returns FALSE if the write failed: call again. */
+gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is_first);
+/* Returns whether rdmad_allocations_begin_boot() has something to do. */
+gboolean rdmad_allocations_are_of_another_boot(const RdmadAllocations *allocations);
 /* Calls `fn` for each allocation whose pod runs although kubelet has forgotten its slots. */
 void rdmad_allocations_foreach_forgotten(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,

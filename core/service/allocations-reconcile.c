@@ -196,6 +196,29 @@ static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *
 		record->missing_us = plan->list->asked_us;
 }
 
+/* It was listed, and had its directory of logs, before the grant: it had been admitted.  The name alone may be the one
+ * of an earlier pod; the directory may be from before a reboot. */
+static gboolean pod_is_older(const Plan *plan, const RdmadAllocationRecord *record, const char *pod)
+{
+	g_autofree char *prefix = g_strconcat(pod, "_", NULL);
+	gboolean is_seen = FALSE;
+	GHashTableIter iter;
+	gpointer name;
+
+	if (!plan->list->logs || !record->earlier)
+		return FALSE;
+	g_strdelimit(prefix, "/", '_');
+	g_hash_table_iter_init(&iter, plan->list->logs);
+	while (g_hash_table_iter_next(&iter, &name, NULL)) {
+		if (!g_str_has_prefix(name, prefix))
+			continue;
+		if (!g_hash_table_contains(record->earlier, name))
+			return FALSE;
+		is_seen = TRUE;
+	}
+	return is_seen;
+}
+
 static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
 {
 	GHashTableIter iter;
@@ -205,8 +228,7 @@ static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
 		record->suspects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_hash_table_iter_init(&iter, plan->list->pods);
 	while (g_hash_table_iter_next(&iter, &pod, NULL))
-		if (!(record->earlier && g_hash_table_contains(record->earlier, pod)) &&
-		    !g_hash_table_contains(plan->holders, pod))
+		if (!g_hash_table_contains(plan->holders, pod) && !pod_is_older(plan, record, pod))
 			g_hash_table_add(record->suspects, g_strdup(pod));
 }
 
@@ -219,8 +241,8 @@ static gboolean is_no_suspect(gpointer pod, gpointer value, gpointer data)
 	       g_hash_table_contains(plan->holders, pod);
 }
 
-/* Kubelet was restarted, without its checkpoint, before it had named the pod: that is one which was not
- * listed before the grant, and which a kubelet that has read its pods lists without devices. */
+/* Kubelet was restarted, without its checkpoint, before it had named the pod: that is one which is not older than the
+ * grant, and which a kubelet that has read its pods lists without devices. */
 static gboolean record_has_suspects(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodList *list = plan->list;
@@ -267,13 +289,13 @@ static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,
 {
 	const RdmadAllocationRecord *owner = g_hash_table_lookup(plan->records, entry);
 
-	return owner && owner->since_us > record->since_us;
+	return owner && owner->number > record->number;
 }
 
-/* Of the same resource after a reboot, where a kubelet without its checkpoint admits the pod again: no process has the
- * devices of before.  A pod of the same name follows one that has ended, as those of a StatefulSet do: its cgroup,
- * which is found by that name, says nothing about the first.  Of another resource it may be the same container, unless
- * the kubelet that had its books lists the one without the other. */
+/* A container gets all its devices in one admission, and kubelet's books have all of them or none: the same container
+ * with younger devices alone was admitted again.  Its pod follows one of the same name that has ended, as those of a
+ * StatefulSet do: its cgroup, which is found by that name, says nothing about the first.  After a reboot no process has
+ * the devices of before. */
 static gboolean entry_replaces(const Plan *plan, const RdmadPodDevices *entry,
 			       const RdmadAllocationRecord *record)
 {
@@ -282,11 +304,8 @@ static gboolean entry_replaces(const Plan *plan, const RdmadPodDevices *entry,
 	if (!allocation_is_of_pod(allocation, entry) ||
 	    g_strcmp0(allocation->container, entry->container) != 0)
 		return FALSE;
-	if (g_str_equal(allocation->resource, entry->resource))
-		return record->carried || entry_is_younger(plan, entry, record);
-	return entry_is_younger(plan, entry, record) &&
-	       !rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
-						   plan->list->kubelet);
+	return entry_is_younger(plan, entry, record) ||
+	       (record->carried && g_str_equal(allocation->resource, entry->resource));
 }
 
 static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord *record)

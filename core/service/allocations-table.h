@@ -10,6 +10,7 @@
 typedef struct {
 	const RdmadAllocation *allocation;
 	GList node;	     /* in RdmadAllocations.order */
+	guint64 number;	     /* in order of age, as `order` */
 	gint64 since_us;     /* granted or loaded */
 	gint64 shown_us;     /* the last list that showed it; 0: none yet */
 	gint64 missing_us;   /* the first of the lists in a row that did not show it; 0: shown */
@@ -19,14 +20,14 @@ typedef struct {
 			    * lives; 0: none did */
 	gboolean leaving;  /* it ends with a grant that is being written */
 	gboolean forgotten; /* two of them did, apart: kubelet does not know that it has them */
-	/* Sets of "namespace/pod", while the pod is unknown: those that were listed before the
-	 * grant (NULL: unknown), and the candidates after kubelet lost its checkpoint. */
+	/* While the pod is unknown: the directories of logs of the pods that were listed before the grant (NULL: not
+	 * known), and a set of "namespace/pod", the candidates after kubelet lost its checkpoint. */
 	GHashTable *earlier, *suspects;
 } RdmadAllocationRecord;
 
 /* Pods of the last list, to judge holders.  `pods` NULL: there was none. */
 typedef struct {
-	GHashTable *pods; /* see pod-list.h */
+	GHashTable *pods, *logs; /* see pod-list.h */
 	char *kubelet;
 	gint64 asked_us;
 } RdmadAllocationsEvidence;
@@ -43,10 +44,11 @@ struct RdmadAllocations {
 	/* resource -> RdmadAllocationTotals: a scrape asks for them, and must not walk the table */
 	GHashTable *totals;
 	GQueue order;	   /* oldest first */
+	guint64 inserted;  /* how many there have been */
 	GHashTable *ended; /* set of RdmadSlot: a module ended them, kubelet may still list them */
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
 	char *boot, *kubelet;  /* the present ones; NULL: not known */
-	char *boot_kubelet;    /* the first of this boot; NULL: it has not been seen */
+	char *boot_kubelet;    /* the first of this boot; NULL: it was not seen */
 	RdmadAllocationsEvidence evidence;
 	RdmadPodLifeFunc life; /* NULL: unknown */
 	gpointer life_data;

@@ -116,6 +116,7 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 
 	record->allocation = allocation;
 	record->node.data = record;
+	record->number = ++allocations->inserted;
 	record->since_us = rdmad_now_us();
 	for (guint i = 0; allocation->slots[i]; i++)
 		slot_add(allocations, allocation->slots[i], record);

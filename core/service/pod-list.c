@@ -3,6 +3,8 @@
 
 #include <podresources.pb-c.h>
 #include <rdmad/error.h>
+#include <rdmad/pod-log-directory.h>
+#include <rdmad/sysroot.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +41,7 @@ void rdmad_pod_list_free(RdmadPodList *list)
 		return;
 	g_hash_table_unref(list->holders);
 	g_hash_table_unref(list->pods);
+	g_clear_pointer(&list->logs, g_hash_table_unref);
 	g_free(list->kubelet);
 	g_ptr_array_unref(list->entries);
 	g_free(list);
@@ -57,6 +60,22 @@ gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const c
 	g_autofree char *name = g_strdup_printf("%s/%s", pod_namespace, pod_name);
 
 	return g_hash_table_contains(pods, name);
+}
+
+void rdmad_pod_list_read_logs(RdmadPodList *list, const RdmadSysroot *root)
+{
+	g_auto(GStrv) names = rdmad_sysroot_list(root, RDMAD_POD_LOGS, NULL);
+
+	if (!names)
+		return;
+	list->logs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (guint i = 0; names[i]; i++) {
+		g_auto(RdmadPodLogDirectory) directory = { 0 };
+
+		if (rdmad_pod_log_directory_parse(names[i], &directory) &&
+		    rdmad_pods_set_has(list->pods, directory.pod_namespace, directory.pod_name))
+			g_hash_table_add(list->logs, g_strdup(names[i]));
+	}
 }
 
 static gboolean text_ok(const char *text)

@@ -8,11 +8,12 @@
 #define RDMAD_POD_LIST_MAX_IDS	   65536u
 
 typedef struct {
-	GPtrArray *entries;	 /* RdmadPodDevices */
-	GHashTable *holders;	 /* RdmadSlot -> RdmadPodDevices */
-	GHashTable *pods;	 /* set of "namespace/pod", including pods without devices */
-	char *kubelet;		 /* identity of the kubelet, or NULL */
-	gint64 asked_us;	 /* monotonic time before the request was sent */
+	GPtrArray *entries;  /* RdmadPodDevices */
+	GHashTable *holders; /* RdmadSlot -> RdmadPodDevices */
+	GHashTable *pods;    /* set of "namespace/pod", including pods without devices */
+	GHashTable *logs; /* set of the names of the pods' directories of logs; NULL: not known */
+	char *kubelet;	  /* identity of the kubelet, or NULL */
+	gint64 asked_us;  /* monotonic time before the request was sent */
 	gint64 kubelet_since_us; /* monotonic time when this kubelet was first seen */
 } RdmadPodList;
 
@@ -21,6 +22,9 @@ typedef struct {
 RdmadPodList *rdmad_pod_list_parse(const guint8 *message, gsize size, GError **error);
 void rdmad_pod_list_free(RdmadPodList *list);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPodList, rdmad_pod_list_free)
+
+/* Sets `logs`.  Kubelet makes a pod's directory before its first process; its name contains the pod's uid. */
+void rdmad_pod_list_read_logs(RdmadPodList *list, const RdmadSysroot *root);
 
 /* Returns whether the set has the pod, with or without devices. */
 gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const char *pod_name);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "hardware/cgroup-tree.h"
+#include "hardware/sysroot.h"
 
-#define LOGS	       "var/log/pods"
 #define DEPTH	       3 /* levels of cgroups below the pod's */
 #define PROCESSES_MAX  4096u
 #define STAT_STARTTIME 20u /* fields of /proc/PID/stat after the name in parentheses */
@@ -92,14 +92,14 @@ static gboolean not_found(GError **error, RdmadError code, const char *pod_names
 gboolean rdmad_pod_process_find(const RdmadSysroot *root, const char *pod_namespace,
 				const char *pod_name, RdmadPodProcess *process, GError **error)
 {
-	g_auto(GStrv) names = rdmad_sysroot_list(root, LOGS, NULL);
+	g_auto(GStrv) names = rdmad_sysroot_list(root, RDMAD_POD_LOGS, NULL);
 	g_autoptr(RdmadCgroupTree) tree = rdmad_cgroup_tree_scan(root);
 
 	*process = (RdmadPodProcess){ 0 };
 	if (!names || !tree->parents->len)
 		return not_found(error, RDMAD_ERROR_UNAVAILABLE, pod_namespace, pod_name,
 				 names ? "no cgroups of pods can be seen"
-				       : "/" LOGS " cannot be read");
+				       : "/" RDMAD_POD_LOGS " cannot be read");
 	for (guint i = 0; names[i]; i++) {
 		g_auto(RdmadPodLogDirectory) directory = { 0 };
 		Search search = { .root = root };
@@ -131,4 +131,22 @@ gboolean rdmad_pod_process_is(const RdmadSysroot *root, const RdmadPodProcess *p
 	RdmadCgroupPod pod;
 
 	return text && rdmad_cgroup_pod_parse(text, &pod) && g_str_equal(pod.uid, process->uid);
+}
+
+gboolean rdmad_pod_process_precedes(const RdmadSysroot *root, int pid)
+{
+	g_autoptr(RdmadCgroupTree) tree = NULL;
+	Search search = { .root = root };
+	GHashTableIter iter;
+	gpointer path;
+	guint64 started;
+	gboolean is_seen;
+
+	rdmad_sysroot_passing_error();
+	tree = rdmad_cgroup_tree_scan(root);
+	g_hash_table_iter_init(&iter, tree->pods);
+	while (g_hash_table_iter_next(&iter, NULL, &path))
+		search_below(&search, path, DEPTH);
+	is_seen = process_started(root, pid, &started);
+	return rdmad_sysroot_passing_error() || (is_seen && search.pid && search.started < started);
 }

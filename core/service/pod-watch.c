@@ -18,13 +18,17 @@
 #include "hardware/sysroot.h"
 #include "service/pods-private.h"
 
-#define LOGS "var/log/pods"
-
 #define PODS_MAX    1024u /* with allocations; kubelet has 110, few nodes have 500 */
 #define LOGS_MAX    4096u
 #define SETTLE_MS   20
 #define SCAN_GAP_US (200 * 1000)
-#define LOST_US	    (60 * G_USEC_PER_SEC) /* without a cgroup, though there is a directory of logs */
+
+/* A pod is lost that has a directory of logs and no cgroup.  It has ended once scans have found it so for a minute, none
+ * of them far from the next: while the machine is suspended nobody makes the cgroup. */
+#define LOST_US	      (60 * G_USEC_PER_SEC)
+#define LOST_SCAN_MS  20000
+#define LOST_SCANS    5 /* after each question for such a pod */
+#define LOST_APART_US (2 * LOST_SCAN_MS * 1000)
 
 #define PARENT_EVENTS	 (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)
 #define DIRECTORY_EVENTS (IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR)
@@ -40,7 +44,8 @@ typedef struct {
 	RdmadPodLife life;     /* UNKNOWN: it is sought */
 	gboolean began;	       /* it had a process */
 	gboolean unread;       /* the last reading failed */
-	gint64 lost_since_us; /* monotonic: there is a directory of logs, and no cgroup; 0: not so */
+	gint64 lost_since_us;  /* monotonic, by scans; 0: it is not lost */
+	gint64 lost_until_us;
 	GPtrArray *predecessors; /* uids */
 } Pod;
 
@@ -58,6 +63,8 @@ struct RdmadPodWatch {
 	RdmadEvent *readable;
 	GHashTable *by_descriptor; /* -> Pod; NULL: a parent */
 	RdmadEvent *seek;
+	RdmadEvent *seek_lost;
+	guint lost_scans; /* to come */
 	RdmadJob *scan;
 	gboolean again; /* something came while the scan was under way */
 	gint64 scanned_us;
@@ -111,7 +118,7 @@ static void scan_add(Scan *scan, const char *directory_name)
 static gpointer scan_run(gpointer input, const RdmadJob *job, GError **error)
 {
 	const RdmadSysroot *root = input;
-	g_auto(GStrv) directories = rdmad_sysroot_list(root, LOGS, NULL);
+	g_auto(GStrv) directories = rdmad_sysroot_list(root, RDMAD_POD_LOGS, NULL);
 	Scan *scan = g_new0(Scan, 1);
 
 	scan->uids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
@@ -159,7 +166,7 @@ static gboolean parents_watch(RdmadPodWatch *watch, const Scan *scan)
 {
 	const guint before = g_hash_table_size(watch->by_descriptor);
 
-	watch_add(watch, LOGS, PARENT_EVENTS, NULL);
+	watch_add(watch, RDMAD_POD_LOGS, PARENT_EVENTS, NULL);
 	for (guint i = 0; i < scan->tree->parents->len; i++)
 		watch_add(watch, scan->tree->parents->pdata[i], PARENT_EVENTS, NULL);
 	return g_hash_table_size(watch->by_descriptor) != before;
@@ -286,6 +293,33 @@ static void pod_seek(RdmadPodWatch *watch, Pod *pod)
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_UNKNOWN);
 }
 
+/* ---- pods that are lost ---- */
+
+static void pod_lose(Pod *pod)
+{
+	const gint64 now_us = rdmad_now_us();
+
+	if (!pod->lost_since_us || now_us - pod->lost_until_us > LOST_APART_US)
+		pod->lost_since_us = now_us;
+	pod->lost_until_us = now_us;
+}
+
+/* The parts of a pod that are missing appear within moments of its kubelet, which may start long after the machine. */
+static gboolean pod_is_lost(const RdmadPodWatch *watch, const Pod *pod)
+{
+	return pod->lost_since_us &&
+	       pod->lost_until_us -
+			       MAX(pod->lost_since_us, rdmad_pods_kubelet_since_us(watch->pods)) >=
+		       LOST_US;
+}
+
+static void lost_seek_again(RdmadPodWatch *watch)
+{
+	watch->lost_scans = LOST_SCANS;
+	if (!rdmad_event_armed(watch->seek_lost))
+		rdmad_event_arm(watch->seek_lost, LOST_SCAN_MS);
+}
+
 /* ---- finding pods ---- */
 
 static gboolean is_predecessor(const Pod *pod, const char *uid)
@@ -308,10 +342,10 @@ static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Sca
 			return;
 		lost = TRUE;
 	}
-	if (!lost || !scan->tree->parents->len)
+	if (lost && scan->tree->parents->len)
+		pod_lose(pod);
+	else
 		pod->lost_since_us = 0;
-	else if (!pod->lost_since_us)
-		pod->lost_since_us = rdmad_now_us();
 }
 
 static const char *scan_problem(const Scan *scan)
@@ -376,6 +410,15 @@ static void seek_now(gpointer data)
 		rdmad_work_submit(watch->workers, NULL, &scan_class, watch->root, 0, watch, &error);
 	if (!watch->scan)
 		rdmad_warn("cannot find the cgroups of pods: %s", error->message);
+}
+
+static void seek_lost(gpointer data)
+{
+	RdmadPodWatch *watch = data;
+
+	seek_again(watch);
+	if (watch->sought && --watch->lost_scans)
+		rdmad_event_arm(watch->seek_lost, LOST_SCAN_MS);
 }
 
 /* ---- events of the kernel ---- */
@@ -458,12 +501,10 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 		return RDMAD_POD_LIFE_UNKNOWN;
 	if (pod_is_silent(pod))
 		pod_look(watch, pod);
-	/* It ended unobserved.  Missing parts of a pod appear within moments of its kubelet, which may start
-	 * long after the machine. */
-	if (pod->lost_since_us &&
-	    rdmad_now_us() - MAX(pod->lost_since_us, rdmad_pods_kubelet_since_us(watch->pods)) >
-		    LOST_US)
-		return RDMAD_POD_LIFE_GONE;
+	if (pod_is_lost(watch, pod))
+		return RDMAD_POD_LIFE_GONE; /* it ended unobserved */
+	if (pod->lost_since_us)
+		lost_seek_again(watch);
 	/* Its first process is to come, unless it ended before that: kubelet removes the cgroup later. */
 	if (pod->life == RDMAD_POD_LIFE_ALIVE && !pod->began)
 		return RDMAD_POD_LIFE_UNKNOWN;
@@ -575,6 +616,7 @@ RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, Rdmad
 	watch->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, pod_free);
 	watch->by_descriptor = g_hash_table_new(NULL, NULL);
 	watch->seek = rdmad_loop_add_timer(loop, NULL, seek_now, watch);
+	watch->seek_lost = rdmad_loop_add_timer(loop, NULL, seek_lost, watch);
 	watch->ask = rdmad_loop_add_timer(loop, NULL, ask_now, watch);
 	watch->scanned_us = -SCAN_GAP_US;
 	inotify_open(watch);
@@ -592,6 +634,7 @@ void rdmad_pod_watch_free(RdmadPodWatch *watch)
 	rdmad_job_cancel(watch->scan);
 	rdmad_event_free(watch->readable);
 	rdmad_event_free(watch->seek);
+	rdmad_event_free(watch->seek_lost);
 	rdmad_event_free(watch->ask);
 	rdmad_clear_fd(&watch->inotify);
 	g_hash_table_unref(watch->by_descriptor);

@@ -4,7 +4,8 @@
 #include <rdmad/pods.h>
 
 /* Queries <kubelet_dir>/pod-resources/kubelet.sock. */
-RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadAllocations *allocations, const char *kubelet_dir);
+RdmadPods *rdmad_pods_new(RdmadLoop *loop, const RdmadSysroot *root, RdmadAllocations *allocations,
+			  const char *kubelet_dir);
 void rdmad_pods_free(RdmadPods *pods);
 /* Cancels the owner's refreshes.  Returns their number. */
 guint rdmad_pods_reap(RdmadPods *pods, const RdmadModule *owner);

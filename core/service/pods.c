@@ -7,9 +7,12 @@
 #include <rdmad/error.h>
 #include <rdmad/grpc.h>
 #include <rdmad/log.h>
+#include <rdmad/fd.h>
 #include <rdmad/loop.h>
+#include <rdmad/pod-process.h>
 #include <rdmad/socket-file.h>
 
+#include "base/unix-socket.h"
 #include "service/allocations-private.h"
 #include "service/pod-list.h"
 
@@ -32,6 +35,7 @@ typedef struct {
 } Waiter;
 
 struct RdmadPods {
+	const RdmadSysroot *root;
 	RdmadAllocations *allocations;
 	RdmadGrpcChannel *channel;
 	char *socket_path;
@@ -86,12 +90,30 @@ static void kubelet_identify(RdmadPods *pods)
 	rdmad_allocations_set_kubelet(pods->allocations, pods->kubelet);
 }
 
-/* Probes the socket, because its file may be left from before a restart of the node. */
+/* Only kubelet starts pods, and they outlive it: the first is older than all of them.  `fd` is connected to it. */
+static gboolean kubelet_is_first_of_boot(const RdmadPods *pods, int fd)
+{
+	const pid_t pid = rdmad_unix_peer_process(fd);
+
+	return !pid || !rdmad_pod_process_precedes(pods->root, pid);
+}
+
+/* Connects, because the socket's file may be left from before a restart of the node. */
+static gboolean boot_begin(const RdmadPods *pods)
+{
+	rdmad_autofd int fd = rdmad_unix_connect(SOCK_STREAM, pods->socket_path, NULL);
+
+	return fd >= 0 && rdmad_allocations_begin_boot(
+				  pods->allocations,
+				  !rdmad_allocations_are_of_another_boot(pods->allocations) ||
+					  kubelet_is_first_of_boot(pods, fd));
+}
+
 void rdmad_pods_look(RdmadPods *pods)
 {
 	kubelet_identify(pods);
-	if (!pods->boot_begun && pods->kubelet && !rdmad_socket_file_is_dead(pods->socket_path))
-		pods->boot_begun = rdmad_allocations_begin_boot(pods->allocations);
+	if (!pods->boot_begun && pods->kubelet)
+		pods->boot_begun = boot_begin(pods);
 }
 
 gint64 rdmad_pods_kubelet_since_us(const RdmadPods *pods)
@@ -128,6 +150,7 @@ static void list_take(RdmadPods *pods)
 	pods->list->asked_us = pods->asked_us;
 	pods->list->kubelet_since_us = pods->kubelet_since_us;
 	pods->list->kubelet = g_steal_pointer(&pods->asked_kubelet);
+	rdmad_pod_list_read_logs(pods->list, pods->root);
 	rdmad_event_arm(pods->sweep, 0);
 	rdmad_allocations_reconcile(pods->allocations, pods->list);
 }
@@ -224,10 +247,12 @@ static void list_sweep(gpointer data)
 	g_clear_pointer(&pods->retired, rdmad_pod_list_free);
 }
 
-RdmadPods *rdmad_pods_new(RdmadLoop *loop, RdmadAllocations *allocations, const char *kubelet_dir)
+RdmadPods *rdmad_pods_new(RdmadLoop *loop, const RdmadSysroot *root, RdmadAllocations *allocations,
+			  const char *kubelet_dir)
 {
 	RdmadPods *pods = g_new0(RdmadPods, 1);
 
+	pods->root = root;
 	pods->allocations = allocations;
 	pods->socket_path = g_build_filename(kubelet_dir, "pod-resources", "kubelet.sock", NULL);
 	pods->channel =

@@ -263,6 +263,7 @@ static void pairs_note(Action action)
 void action_do(Action action, Decisions *decisions)
 {
 	pairs_note(action);
+	decisions_note(decisions, "%s %" G_GINT64_FORMAT, names[action], clock_now_us());
 	switch (action) {
 	case ACTION_BURST:
 		for (guint n = 2 + decide(decisions, DECIDE_HOW, 4); n--;)

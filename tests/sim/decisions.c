@@ -164,6 +164,11 @@ void decisions_tell_notes(void)
 	notes_are_told = TRUE;
 }
 
+gboolean decisions_notes_are_told(void)
+{
+	return notes_are_told;
+}
+
 void decisions_note(Decisions *decisions, const char *format, ...)
 {
 	char text[256];

@@ -50,8 +50,9 @@ guint decide_weighted(Decisions *decisions, Decide kind, const guint *weights, g
 
 /* Everything that the run has shown so far goes into one number. */
 void decisions_note(Decisions *decisions, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* Prints each note, for who looks for a cause. */
+/* Prints each note, and each line of rdmad's log down to its details, for who looks for a cause. */
 void decisions_tell_notes(void);
+gboolean decisions_notes_are_told(void);
 guint64 decisions_hash(const Decisions *decisions);
 
 /* ---- the trace ---- */

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "containers.h"
 #include "deviceplugin.pb-c.h"
+#include "machine.h"
 #include "pluginregistration.pb-c.h"
 #include "podresources.h"
 #include "turns.h"
@@ -57,6 +58,7 @@ static struct {
 	Decisions *decisions;
 	RdmadLoop *loop;
 	gboolean is_up;
+	guint pid;
 	RdmadGrpcServer *legacy;
 	PodResources *podresources;
 	RdmadDirectoryWatch *watch;
@@ -643,6 +645,11 @@ gboolean kubelet_is_up(void)
 	return kubelet.is_up;
 }
 
+guint kubelet_pid(void)
+{
+	return kubelet.is_up ? kubelet.pid : 0;
+}
+
 gboolean kubelet_is_admitting(void)
 {
 	return kubelet.admitting != NULL;
@@ -660,6 +667,7 @@ void kubelet_start(void)
 	g_autoptr(GError) error = NULL;
 
 	kubelet.is_up = TRUE;
+	kubelet.pid = machine_process_begin();
 	kubelet.resources = g_ptr_array_new_with_free_func(resource_free);
 	kubelet.endpoints = g_ptr_array_new_with_free_func(endpoint_free);
 	kubelet.plugins = g_ptr_array_new_with_free_func(plugin_free);

@@ -40,6 +40,8 @@ void kubelet_end(void);
 RdmadLoop *kubelet_loop(void);
 
 gboolean kubelet_is_up(void);
+/* Its process; 0: it is not up. */
+guint kubelet_pid(void);
 /* An Allocate is on its way. */
 gboolean kubelet_is_admitting(void);
 void kubelet_start(void);

@@ -232,6 +232,10 @@ void __wrap_rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite
 	va_start(args, format);
 	g_vsnprintf(line + length, size - length, format, args);
 	va_end(args);
+	if (decisions_notes_are_told())
+		printf("    %s %s %s\n", line,
+		       fields && fields->allocation ? fields->allocation : "",
+		       fields && fields->pod ? fields->pod : "");
 	if (g_str_equal(topic, "glib"))
 		judge_fails("the log has a misuse of GLib: %s", line);
 	if (strstr(line, " behind; freed"))

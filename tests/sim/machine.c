@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "disk.h"
 #include "files.h"
 
@@ -15,11 +16,16 @@
 #define LOGS "var/log/pods"
 #define BOOT "proc/sys/kernel/random"
 
+#define FIRST_PID 100u
+#define TICK_US	  (10 * SIM_MS)
+
 static struct {
 	char *root, *boot_id;
 	gboolean present[MACHINE_DEVICES], up[MACHINE_DEVICES];
 	char *links[MACHINE_DEVICES]; /* where the class's link leads */
 	guint boots;
+	gint64 booted_us;
+	guint processes; /* begun in this boot */
 } machine;
 
 static char *path_of(const char *format, ...) G_GNUC_PRINTF(1, 2);
@@ -132,12 +138,41 @@ static void boot_name(void)
 	put(machine.boot_id, text);
 }
 
+/* ---- processes ---- */
+
+static char *process_path(guint pid)
+{
+	return path_of("proc/%u", pid);
+}
+
+guint machine_process_begin(void)
+{
+	const guint pid = FIRST_PID + machine.processes++;
+	const gint64 ticks = (clock_now_us() - machine.booted_us) / TICK_US;
+	g_autofree char *dir = process_path(pid);
+	g_autofree char *stat = g_build_filename(dir, "stat", NULL);
+	g_autofree char *text = g_strdup_printf(
+		"%u (one) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %" G_GINT64_FORMAT " 0\n", pid,
+		ticks);
+
+	make(dir);
+	put(stat, text);
+	return pid;
+}
+
 static void processes_end(void)
 {
 	g_autofree char *pods = path_of(PODS);
 
 	make(pods);
 	disk_empty_directory(pods);
+	while (machine.processes) {
+		g_autofree char *dir = process_path(FIRST_PID + --machine.processes);
+
+		disk_empty_directory(dir);
+		rmdir(dir);
+	}
+	machine.booted_us = clock_now_us();
 }
 
 void machine_begin(void)
@@ -220,11 +255,15 @@ void machine_show_netdev(guint device, gboolean shown)
 
 /* ---- pods ---- */
 
-static void populated(const char *uid, gboolean is)
+/* `pid` 0: there is none. */
+static void populated(const char *uid, guint pid)
 {
 	g_autofree char *events = path_of(PODS "/pod%s/cgroup.events", uid);
+	g_autofree char *procs = path_of(PODS "/pod%s/cgroup.procs", uid);
+	g_autofree char *text = pid ? g_strdup_printf("%u\n", pid) : g_strdup("");
 
-	put(events, is ? "populated 1\nfrozen 0\n" : "populated 0\nfrozen 0\n");
+	put(procs, text);
+	put(events, pid ? "populated 1\nfrozen 0\n" : "populated 0\nfrozen 0\n");
 }
 
 void machine_pod_begin(const char *uid, const char *name)
@@ -233,18 +272,18 @@ void machine_pod_begin(const char *uid, const char *name)
 	g_autofree char *logs = path_of(LOGS "/ns_%s_%s", name, uid);
 
 	make(cgroup);
-	populated(uid, FALSE);
+	populated(uid, 0);
 	make(logs);
 }
 
 void machine_pod_populate(const char *uid)
 {
-	populated(uid, TRUE);
+	populated(uid, machine_process_begin());
 }
 
 void machine_pod_empty(const char *uid)
 {
-	populated(uid, FALSE);
+	populated(uid, 0);
 }
 
 void machine_pod_end(const char *uid)

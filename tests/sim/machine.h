@@ -22,6 +22,9 @@ const char *machine_boot_id(void);
 /* Another boot_id, and no cgroup is left. */
 void machine_reboot(void);
 
+/* Its number.  One that has ended is only in no cgroup any more. */
+guint machine_process_begin(void);
+
 /* A pod's cgroup and its directory of logs, as kubelet makes them, then its first process. */
 void machine_pod_begin(const char *uid, const char *name);
 void machine_pod_populate(const char *uid);

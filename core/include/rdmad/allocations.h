@@ -21,7 +21,8 @@
  * - A kubelet that started later may have lost its checkpoint: its offer proves nothing.  The holder
  *   lives when its cgroup does, or when kubelet lists its pod, with its devices or without.
  * - No process outlives the boot of the node.  A pod may, and then starts without an Allocate: the
- * first   kubelet of the boot vouches for the allocations of the last one.
+ *   first kubelet of the boot vouches for the allocations of the last one.  A kubelet that is younger
+ *   than a process of a pod is not the first: it vouches for none of them.
  *
  * RdmadAllocation is immutable and shared by reference, as RdmadDevice is.
  */

@@ -10,6 +10,8 @@
 
 #include <rdmad/types.h>
 
+#define RDMAD_POD_LOGS "var/log/pods"
+
 typedef struct {
 	char *pod_namespace, *pod_name, *uid;
 } RdmadPodLogDirectory;

@@ -22,3 +22,5 @@ RDMAD_API gboolean rdmad_pod_process_find(const RdmadSysroot *root, const char *
 					  GError **error);
 /* The pid still is of that pod.  To be called after what was read of it. */
 RDMAD_API gboolean rdmad_pod_process_is(const RdmadSysroot *root, const RdmadPodProcess *process);
+/* A process of some pod began before process `pid`; TRUE also while that cannot be read. */
+RDMAD_API gboolean rdmad_pod_process_precedes(const RdmadSysroot *root, int pid);

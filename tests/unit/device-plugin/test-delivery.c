@@ -8,6 +8,7 @@
 #include "base/loop.h"
 #include "allocate/allocation-directory.h"
 #include "fixture.h"
+#include "hardware/sysroot.h"
 #include "service/allocations-private.h"
 #include "service/event-log-private.h"
 #include "service/pods-private.h"
@@ -393,7 +394,8 @@ static void stale_directory_make(Fixture *f, gboolean described)
 static void check_stale(Fixture *f, guint i)
 {
 	g_autofree char *path = rdmad_allocation_dir_path(f->dir, STALE);
-	RdmadPods *pods = rdmad_pods_new(f->loop, f->allocations, f->dir);
+	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(f->dir, NULL);
+	RdmadPods *pods = rdmad_pods_new(f->loop, root, f->allocations, f->dir);
 	RdmadPodLife life = stale_cases[i].life;
 	g_autoptr(RdmadAllocationRef) allocation = NULL;
 

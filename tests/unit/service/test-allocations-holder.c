@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "allocations-fixture.h"
+#include "hardware/sysroot.h"
 #include "pod-list-text.h"
 #include "../support/unit.h"
 
@@ -17,8 +18,28 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 	return *(const RdmadPodLife *)data;
 }
 
-static void list_of(AllocationsFixture *f, const char *resource, const char *text,
-		    const char *kubelet, gint64 after_us)
+static void list_read_logs(RdmadPodList *list, const char *dir, const char *logs)
+{
+	g_autofree char *top = g_build_filename(dir, "var", NULL);
+	g_autofree char *all = g_build_filename(top, "log", "pods", NULL);
+	const char *const remove[] = { "/bin/rm", "-r", top, NULL };
+	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(dir, NULL);
+	g_auto(GStrv) names = g_strsplit(logs, " ", -1);
+
+	g_mkdir_with_parents(all, 0700);
+	for (guint i = 0; names[i]; i++) {
+		g_autofree char *one = g_build_filename(all, names[i], NULL);
+
+		g_mkdir_with_parents(one, 0700);
+	}
+	rdmad_pod_list_read_logs(list, root);
+	g_assert_true(
+		g_spawn_sync(NULL, (char **)remove, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL));
+}
+
+/* `logs` NULL: they cannot be seen. */
+static void list_take(AllocationsFixture *f, const char *resource, const char *text,
+		      const char *logs, const char *kubelet, gint64 after_us)
 {
 	g_autoptr(GBytes) bytes = pod_list_text_pack_of(resource, text);
 	gsize size;
@@ -28,7 +49,21 @@ static void list_of(AllocationsFixture *f, const char *resource, const char *tex
 	list->kubelet = g_strdup(kubelet);
 	list->asked_us = g_get_monotonic_time() + after_us;
 	list->kubelet_since_us = 1;
+	if (logs)
+		list_read_logs(list, f->dir, logs);
 	rdmad_allocations_reconcile(f->allocations, list);
+}
+
+static void list_of(AllocationsFixture *f, const char *resource, const char *text,
+		    const char *kubelet, gint64 after_us)
+{
+	list_take(f, resource, text, NULL, kubelet, after_us);
+}
+
+static void list_with_logs(AllocationsFixture *f, const char *text, const char *logs,
+			   const char *kubelet, gint64 after_us)
+{
+	list_take(f, "rdma/hca", text, logs, kubelet, after_us);
 }
 
 static void list_at(AllocationsFixture *f, const char *text, const char *kubelet, gint64 after_us)
@@ -69,6 +104,7 @@ typedef struct {
 	const char *after;   /* the allocations */
 	gboolean doubt;
 	const char *first; /* the kubelet before, of the same boot, that came after the change */
+	gboolean late;	   /* it is not the first of the boot */
 } Case;
 
 #define UNKNOWN RDMAD_POD_LIFE_UNKNOWN
@@ -107,16 +143,24 @@ static const Case cases[] = {
 	  NULL, "a", FALSE, "k2" },
 	{ "unnamed, another boot, checkpoint lost in it", FALSE, "b2", "k3", UNKNOWN, "p=", FALSE,
 	  "not named", "a", FALSE, "k2" },
+	{ "unnamed, another boot, not its first kubelet", FALSE, "b2", "k2", UNKNOWN, "p=", FALSE,
+	  "not named", "a", FALSE, "k2", TRUE },
+	{ "another boot, not its first kubelet, not asked", TRUE, "b2", "k2", UNKNOWN, NULL, FALSE,
+	  "restarted", "a=p", TRUE, "k2", TRUE },
+	{ "another boot, not its first kubelet, pod ended", TRUE, "b2", "k2", UNKNOWN, "q=b", FALSE,
+	  NULL, "a", FALSE, "k2", TRUE },
+	{ "another boot, not its first kubelet, listed with it", TRUE, "b2", "k2", UNKNOWN, "p=a",
+	  FALSE, NULL, "a=p a", FALSE, "k2", TRUE },
 	{ "no podresources", TRUE, "b1", NULL, UNKNOWN, NULL, FALSE, NULL, "a=p a" },
 };
 
-/* The node is restarted; this kubelet is the first, and starts the pods of its checkpoint. */
+/* The node is restarted; the first kubelet starts the pods of its checkpoint. */
 static void begin_boot(AllocationsFixture *f, const char *boot, const char *kubelet,
-		       gboolean reopen)
+		       gboolean is_first, gboolean reopen)
 {
 	rdmad_allocations_set_boot(f->allocations, boot);
 	rdmad_allocations_set_kubelet(f->allocations, kubelet);
-	g_assert_true(rdmad_allocations_begin_boot(f->allocations));
+	g_assert_true(rdmad_allocations_begin_boot(f->allocations, is_first));
 	if (reopen)
 		allocations_fixture_reopen(f);
 }
@@ -136,7 +180,8 @@ static void check_case(AllocationsFixture *f, const Case *c, gboolean reopen)
 	if (reopen)
 		allocations_fixture_reopen(f);
 	if (c->first)
-		begin_boot(f, c->boot, c->first, reopen && !g_str_equal(c->first, c->kubelet));
+		begin_boot(f, c->boot, c->first, !c->late,
+			   reopen && !g_str_equal(c->first, c->kubelet));
 	life = c->life;
 	rdmad_allocations_set_liveness(f->allocations, life_of, &life);
 	rdmad_allocations_set_boot(f->allocations, c->boot);
@@ -191,10 +236,10 @@ static void test_the_first_kubelet_of_a_boot_counts_though_the_disk_was_full(All
 		rdmad_allocations_set_boot(one.allocations, "b2");
 		rdmad_allocations_set_kubelet(one.allocations, "k2");
 		g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &none), ==, 0);
-		g_assert_false(rdmad_allocations_begin_boot(one.allocations));
+		g_assert_false(rdmad_allocations_begin_boot(one.allocations, TRUE));
 		g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &old), ==, 0);
 		rdmad_allocations_set_kubelet(one.allocations, givers[i].kubelet);
-		g_assert_true(rdmad_allocations_begin_boot(one.allocations));
+		g_assert_true(rdmad_allocations_begin_boot(one.allocations, TRUE));
 		list_at(&one, "p=", givers[i].kubelet, SECOND);
 		again = grant(&one, "a", "exclusive", NULL, NULL);
 		g_assert_cmpint(again != NULL, ==, givers[i].is_given);
@@ -367,13 +412,13 @@ test_a_pod_of_the_same_name_with_another_resource_follows_one_that_ended(Allocat
 									 gconstpointer data)
 {
 	static const char *const slots[] = { "x", NULL };
+	static const RdmadGrant other = { "test", "rdma/other", slots, slots, "shared", 0 };
 	static const struct {
 		const char *kubelet;
-		const char *after;
-	} lists[] = { { "k1", "x=p/main " }, { "k2", "a=p/main x=p/main " } };
+		gboolean reopens;
+	} lists[] = { { "k1", FALSE }, { "k2", FALSE }, { "k2", TRUE } };
 
 	for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-		const RdmadGrant other = { "test", "rdma/other", slots, slots, "shared", 0 };
 		AllocationsFixture one = { 0 };
 		RdmadPodLife life = ALIVE;
 
@@ -382,11 +427,14 @@ test_a_pod_of_the_same_name_with_another_resource_follows_one_that_ended(Allocat
 		rdmad_allocations_set_kubelet(one.allocations, "k1");
 		g_free(allocations_fixture_must_grant(&one, "a"));
 		list_at(&one, "p=a", "k1", 0);
-		rdmad_allocations_set_liveness(one.allocations, life_of, &life);
 		rdmad_allocations_set_kubelet(one.allocations, lists[i].kubelet);
 		rdmad_allocation_unref(rdmad_allocations_grant(one.allocations, &other, NULL));
+		if (lists[i].reopens)
+			allocations_fixture_reopen(&one);
+		rdmad_allocations_set_boot(one.allocations, "b1");
+		rdmad_allocations_set_liveness(one.allocations, life_of, &life);
 		list_of(&one, "rdma/other", "p=x", lists[i].kubelet, SECOND);
-		expect_containers(&one, lists[i].after);
+		expect_containers(&one, "x=p/main ");
 		rdmad_allocations_set_liveness(one.allocations, NULL, NULL);
 		allocations_fixture_teardown(&one, NULL);
 	}
@@ -431,16 +479,51 @@ static void forgotten_told(const RdmadEventLogEntry *entry, gpointer data)
 static void test_a_pod_that_was_never_named_may_live(AllocationsFixture *f, gconstpointer data)
 {
 	rdmad_allocations_set_kubelet(f->allocations, "k1");
-	list_at(f, "old=", "k1", -SECOND);
+	list_with_logs(f, "old=", "ns_old_1", "k1", -SECOND);
 	g_free(allocations_fixture_must_grant(f, "a"));
 	rdmad_allocations_set_kubelet(f->allocations, "k2");
 	for (guint second = 100; second < 200; second += 20) {
-		list_at(f, second < 150 ? "old= new=" : "old= new= newer=", "k2", second * SECOND);
+		list_with_logs(f, second < 150 ? "old= new=" : "old= new= newer=",
+			       "ns_old_1 ns_new_2 ns_newer_3", "k2", second * SECOND);
 		expect(f, "a");
 	}
-	list_at(f, "old= newer=", "k2", 200 * SECOND);
-	list_at(f, "old= newer=", "k2", 300 * SECOND);
+	list_with_logs(f, "old= newer=", "ns_old_1 ns_newer_3", "k2", 200 * SECOND);
+	list_with_logs(f, "old= newer=", "ns_old_1 ns_newer_3", "k2", 300 * SECOND);
 	expect(f, "");
+}
+
+/* The pod has the name of one that was listed before the grant. */
+static void test_a_pod_that_was_never_named_is_told_by_its_logs(AllocationsFixture *f,
+								gconstpointer data)
+{
+	static const struct {
+		const char *list, *before, *after;
+		gboolean may_live;
+	} logs[] = {
+		{ "p= other=", "ns_p_1 ns_other_1", "ns_p_1 ns_other_1", FALSE },
+		{ "p= other=", "ns_p_1 ns_other_1", "ns_p_2 ns_other_1", TRUE },
+		{ "p= other=", "ns_p_1 ns_other_1", "ns_p_1 ns_p_2 ns_other_1", TRUE },
+		{ "p= other=", "ns_p_1 ns_other_1", "ns_pod_1 ns_other_1", TRUE },
+		/* It had been admitted in the last boot. */
+		{ "other=", "ns_p_1 ns_other_1", "ns_p_1 ns_other_1", TRUE },
+		{ "p= other=", "", "ns_p_1 ns_other_1", TRUE },
+		{ "p= other=", NULL, "ns_p_1 ns_other_1", TRUE },
+		{ "p= other=", "ns_p_1 ns_other_1", NULL, TRUE },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(logs); i++) {
+		AllocationsFixture one = { 0 };
+
+		allocations_fixture_setup(&one, NULL);
+		rdmad_allocations_set_kubelet(one.allocations, "k1");
+		list_with_logs(&one, logs[i].list, logs[i].before, "k1", -SECOND);
+		g_free(allocations_fixture_must_grant(&one, "a"));
+		rdmad_allocations_set_kubelet(one.allocations, "k2");
+		for (guint second = 100; second < 200; second += 50)
+			list_with_logs(&one, "p= other=", logs[i].after, "k2", second * SECOND);
+		expect(&one, logs[i].may_live ? "a" : "");
+		allocations_fixture_teardown(&one, NULL);
+	}
 }
 
 static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(AllocationsFixture *f,
@@ -492,6 +575,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_slot_that_was_never_listed_is_given_again_though_the_pod_lives),
 	TEST(a_pod_of_the_same_name_with_another_resource_follows_one_that_ended),
 	TEST(a_pod_that_was_never_named_may_live),
+	TEST(a_pod_that_was_never_named_is_told_by_its_logs),
 	TEST(a_list_without_its_devices_does_not_end_a_pod_that_lives),
 	{ 0 },
 };

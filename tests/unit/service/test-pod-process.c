@@ -120,8 +120,32 @@ static void test_a_pid_that_was_given_again(void)
 	}
 }
 
+/* Process 17, in clock ticks since the boot. */
+static void test_a_process_of_a_pod_began_before_another(void)
+{
+	static const struct {
+		const char *files[5]; /* "path=contents" */
+		gboolean precedes;
+	} cases[] = {
+		{ { V2, POD_A "/c/cgroup.procs=71", STAT("71", "500"), STAT("17", "500") }, FALSE },
+		{ { V2, POD_A "/c/cgroup.procs=71", STAT("71", "501"), STAT("17", "500") }, FALSE },
+		{ { V2, POD_A "/c/cgroup.procs=71", STAT("71", "499"), STAT("17", "500") }, TRUE },
+		{ { V2, POD_A "/c/cgroup.procs=", STAT("17", "500") }, FALSE },
+		{ { V2, POD_A "/c/cgroup.procs=71", STAT("71", "499") }, FALSE },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(TestMachine) machine = machine_of(cases[i].files);
+
+		g_assert_cmpint(rdmad_pod_process_precedes(machine->root, 17), ==,
+				cases[i].precedes);
+	}
+}
+
 const UnitTest unit_tests[] = {
 	UNIT_CASES("/pod-process/find/", CASES, test_find),
 	UNIT_TEST("/pod-process/a pid that was given again", test_a_pid_that_was_given_again),
+	UNIT_TEST("/pod-process/a process of a pod began before another",
+		  test_a_process_of_a_pod_began_before_another),
 	{ 0 },
 };

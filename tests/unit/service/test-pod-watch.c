@@ -127,7 +127,7 @@ static void setup(Fixture *f, gconstpointer data)
 	f->workers = rdmad_workers_new(f->base.loop, 1, NULL);
 	f->sysroot = rdmad_sysroot_new(f->root, &error);
 	g_assert_no_error(error);
-	f->pods = rdmad_pods_new(f->base.loop, f->base.allocations, f->base.dir);
+	f->pods = rdmad_pods_new(f->base.loop, f->sysroot, f->base.allocations, f->base.dir);
 	f->watch = rdmad_pod_watch_new(f->base.loop, f->workers, f->sysroot, f->base.allocations,
 				       f->pods);
 	f->tick = rdmad_loop_add_timer(f->base.loop, NULL, nothing, NULL);

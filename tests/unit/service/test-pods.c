@@ -6,6 +6,7 @@
 
 #include "allocations-fixture.h"
 #include "pod-list-text.h"
+#include "hardware/sysroot.h"
 #include "service/pods-private.h"
 #include "../support/unit.h"
 
@@ -14,6 +15,7 @@
 
 typedef struct {
 	AllocationsFixture base; /* first: its functions take it */
+	RdmadSysroot *sysroot;
 	char *socket_dir, *socket;
 	RdmadGrpcServer *server;
 	RdmadPods *pods;
@@ -78,12 +80,14 @@ static void setup(Fixture *f, gconstpointer data)
 	g_mkdir(f->socket_dir, 0700);
 	f->too_long = rdmad_loop_add_timer(f->base.loop, NULL, took_too_long, f);
 	rdmad_event_arm(f->too_long, 30000);
-	f->pods = rdmad_pods_new(f->base.loop, f->base.allocations, f->base.dir);
+	f->sysroot = rdmad_sysroot_new(f->base.dir, NULL);
+	f->pods = rdmad_pods_new(f->base.loop, f->sysroot, f->base.allocations, f->base.dir);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_pods_free(f->pods);
+	rdmad_sysroot_free(f->sysroot);
 	rdmad_grpc_server_free(f->server);
 	rdmad_event_free(f->too_long);
 	g_unlink(f->socket);
@@ -266,7 +270,7 @@ static void test_loaded_allocations_are_asked_for(Fixture *f, gconstpointer data
 {
 	g_free(allocations_fixture_must_grant(&f->base, "a"));
 	rdmad_pods_free(f->pods);
-	f->pods = rdmad_pods_new(f->base.loop, f->base.allocations, f->base.dir);
+	f->pods = rdmad_pods_new(f->base.loop, f->sysroot, f->base.allocations, f->base.dir);
 	kubelet_start(f, kubelet);
 	run_until_lists(f, 1);
 }
