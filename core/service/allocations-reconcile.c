@@ -444,6 +444,7 @@ static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 	list = g_strv_builder_end(slots);
 	allocation = rdmad_allocation_new(adopt_id(plan, resolver, list));
 	allocation->resource = g_strdup(held->resource);
+	allocation->number = ++plan->allocations->last_number;
 	allocation->owner = g_strdup(resolver->name);
 	allocation->since_us = rdmad_wall_us();
 	allocation->slots = g_steal_pointer(&list);

@@ -42,8 +42,9 @@ struct RdmadAllocations {
 	GHashTable *shared;
 	/* resource -> RdmadAllocationTotals: a scrape asks for them, and must not walk the table */
 	GHashTable *totals;
-	GQueue order;	   /* oldest first */
-	GHashTable *ended; /* set of RdmadSlot: a module ended them, kubelet may still list them */
+	GQueue order;	    /* oldest first */
+	gint64 last_number; /* of an allocation, also of one that could not be written */
+	GHashTable *ended;  /* set of RdmadSlot: a module ended them, kubelet may still list them */
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
 	char *boot, *kubelet;  /* the present ones; NULL: not known */
 	char *boot_kubelet;    /* the first of this boot; NULL: it has not been seen */

@@ -114,6 +114,7 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 {
 	RdmadAllocationRecord *record = g_new0(RdmadAllocationRecord, 1);
 
+	allocations->last_number = MAX(allocations->last_number, allocation->number);
 	record->allocation = allocation;
 	record->node.data = record;
 	record->since_us = rdmad_now_us();
@@ -203,7 +204,7 @@ static gboolean write_all(RdmadAllocations *allocations, const GPtrArray *gone,
 	for (guint i = 0; gone && i < gone->len; i++) {
 		const RdmadAllocationRecord *record = g_ptr_array_index(gone, i);
 
-		if (!rdmad_state_delete_allocation(allocations->state, record->allocation->id,
+		if (!rdmad_state_delete_allocation(allocations->state, record->allocation->number,
 						   error))
 			return FALSE;
 	}
