@@ -7,6 +7,7 @@
 #define NAME_MAX_BYTES 253u /* the limit of Kubernetes' names */
 #define PATH_MAX_BYTES 4095u
 #define ADDRESSES_MAX  64u
+#define NUMBER_MAX     (G_MAXINT64 / 2) /* those of later allocations are larger */
 
 /* An id is not a secret, so it needs no secure random numbers. */
 static char *random_id(void)
@@ -185,6 +186,13 @@ static gboolean check_id(const char *id, GError **error)
 	return TRUE;
 }
 
+static gboolean check_number(gint64 number, GError **error)
+{
+	if (number < 1 || number > NUMBER_MAX)
+		return check_failed(error, "the number", "is out of range");
+	return TRUE;
+}
+
 static gboolean check_slots(char *const *slots, char *const *devices, GError **error)
 {
 	guint n = 0;
@@ -225,7 +233,7 @@ static gboolean check_attachment(const RdmadAttachment *at, GError **error)
 
 gboolean rdmad_allocation_check(const RdmadAllocation *allocation, GError **error)
 {
-	if (!check_id(allocation->id, error) ||
+	if (!check_id(allocation->id, error) || !check_number(allocation->number, error) ||
 	    !check_text("the resource", allocation->resource, 2 * NAME_MAX_BYTES, error) ||
 	    !check_text("the owner", allocation->owner, NAME_MAX_BYTES, error) ||
 	    !check_optional("the mode", allocation->mode, error) ||

@@ -334,13 +334,14 @@ static Pending *pending_new(RdmadAllocations *allocations, RdmadGrantCall *call)
 }
 
 /* Returns FALSE if this grant is rejected, independent of the others. */
-static gboolean pending_fill(Pending *pending, const RdmadAllocations *allocations, GError **error)
+static gboolean pending_fill(Pending *pending, RdmadAllocations *allocations, GError **error)
 {
 	const RdmadGrant *grant = &pending->call->grant;
 
 	if (!grant_check(grant, error))
 		return FALSE;
 	pending->allocation = allocation_of_grant(grant);
+	pending->allocation->number = ++allocations->last_number;
 	rdmad_allocation_set_witness(pending->allocation, allocations->boot, allocations->kubelet);
 	return rdmad_allocation_check(pending->allocation, error) &&
 	       !overlap_refuses(&pending->overlap, error);

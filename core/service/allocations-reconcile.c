@@ -289,7 +289,7 @@ static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,
 {
 	const RdmadAllocationRecord *owner = g_hash_table_lookup(plan->records, entry);
 
-	return owner && owner->number > record->number;
+	return owner && owner->allocation->number > record->allocation->number;
 }
 
 /* A container gets all its devices in one admission, and kubelet's books have all of them or none: the same container
@@ -492,6 +492,7 @@ static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 	list = g_strv_builder_end(slots);
 	allocation = rdmad_allocation_new(adopt_id(plan, resolver, list));
 	allocation->resource = g_strdup(held->resource);
+	allocation->number = ++plan->allocations->last_number;
 	allocation->owner = g_strdup(resolver->name);
 	allocation->since_us = rdmad_wall_us();
 	allocation->slots = g_steal_pointer(&list);

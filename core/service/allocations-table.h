@@ -10,7 +10,6 @@
 typedef struct {
 	const RdmadAllocation *allocation;
 	GList node;	     /* in RdmadAllocations.order */
-	guint64 number;	     /* in order of age, as `order` */
 	gint64 since_us;     /* granted or loaded */
 	gint64 shown_us;     /* the last list that showed it; 0: none yet */
 	gint64 missing_us;   /* the first of the lists in a row that did not show it; 0: shown */
@@ -43,9 +42,9 @@ struct RdmadAllocations {
 	GHashTable *shared;
 	/* resource -> RdmadAllocationTotals: a scrape asks for them, and must not walk the table */
 	GHashTable *totals;
-	GQueue order;	   /* oldest first */
-	guint64 inserted;  /* how many there have been */
-	GHashTable *ended; /* set of RdmadSlot: a module ended them, kubelet may still list them */
+	GQueue order;	    /* oldest first */
+	gint64 last_number; /* of an allocation, also of one that could not be written */
+	GHashTable *ended;  /* set of RdmadSlot: a module ended them, kubelet may still list them */
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
 	char *boot, *kubelet;  /* the present ones; NULL: not known */
 	char *boot_kubelet;    /* the first of this boot; NULL: it was not seen */

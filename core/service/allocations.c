@@ -114,9 +114,9 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 {
 	RdmadAllocationRecord *record = g_new0(RdmadAllocationRecord, 1);
 
+	allocations->last_number = MAX(allocations->last_number, allocation->number);
 	record->allocation = allocation;
 	record->node.data = record;
-	record->number = ++allocations->inserted;
 	record->since_us = rdmad_now_us();
 	for (guint i = 0; allocation->slots[i]; i++)
 		slot_add(allocations, allocation->slots[i], record);
@@ -203,7 +203,7 @@ static gboolean write_all(RdmadAllocations *allocations, const GPtrArray *gone,
 	for (guint i = 0; gone && i < gone->len; i++) {
 		const RdmadAllocationRecord *record = g_ptr_array_index(gone, i);
 
-		if (!rdmad_state_delete_allocation(allocations->state, record->allocation->id,
+		if (!rdmad_state_delete_allocation(allocations->state, record->allocation->number,
 						   error))
 			return FALSE;
 	}

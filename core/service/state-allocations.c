@@ -14,15 +14,14 @@ static const char *const sql[STATE_N_STATEMENTS] = {
 		" since_us, mode, boot, kubelet, slots, devices FROM allocations ORDER BY seq",
 	[STATE_LOAD_ATTACHMENTS] = "SELECT allocation, netns, interface, rdma_device, addresses,"
 				   " gid_index FROM attachments ORDER BY allocation, position",
-	[STATE_FIND_ALLOCATION] = "SELECT seq FROM allocations WHERE id = ?1",
 	[STATE_INSERT_ALLOCATION] =
-		"INSERT INTO allocations (id, resource, owner, pod_namespace, pod_name,"
+		"INSERT INTO allocations (seq, id, resource, owner, pod_namespace, pod_name,"
 		" container, since_us, mode, boot, kubelet, slots, devices)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
 	[STATE_UPDATE_ALLOCATION] =
-		"UPDATE allocations SET pod_namespace = ?4, pod_name = ?5,"
-		" container = ?6, mode = ?8, boot = ?9, kubelet = ?10 WHERE id = ?1",
-	[STATE_DELETE_ALLOCATION] = "DELETE FROM allocations WHERE id = ?1",
+		"UPDATE allocations SET pod_namespace = ?5, pod_name = ?6,"
+		" container = ?7, mode = ?9, boot = ?10, kubelet = ?11 WHERE seq = ?1",
+	[STATE_DELETE_ALLOCATION] = "DELETE FROM allocations WHERE seq = ?1",
 	[STATE_INSERT_ATTACHMENT] =
 		"INSERT INTO attachments (allocation, position, netns, interface,"
 		" rdma_device, addresses, gid_index)"
@@ -64,49 +63,35 @@ static void bind_lines(sqlite3_stmt *st, int at, char *const *lines)
 	sqlite3_bind_text(st, at, g_strjoinv("\n", (char **)lines), -1, g_free);
 }
 
-static gboolean find_allocation(RdmadState *state, const char *id, gint64 *seq, GError **error)
-{
-	sqlite3_stmt *st = state->statements[STATE_FIND_ALLOCATION];
-	gboolean ok = TRUE;
-	int code;
-
-	bind_text(st, 1, id);
-	code = sqlite3_step(st);
-	*seq = code == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-	if (code != SQLITE_ROW && code != SQLITE_DONE)
-		ok = rdmad_state_error(state, "cannot find an allocation", error);
-	sqlite3_reset(st);
-	return ok;
-}
-
 static gboolean write_row(RdmadState *state, RdmadStatement which,
 			  const RdmadAllocation *allocation, GError **error)
 {
 	sqlite3_stmt *st = state->statements[which];
 
-	bind_text(st, 1, allocation->id);
-	bind_text(st, 4, allocation->pod_namespace);
-	bind_text(st, 5, allocation->pod_name);
-	bind_text(st, 6, allocation->container);
-	bind_text(st, 8, allocation->mode);
-	bind_text(st, 9, allocation->boot);
-	bind_text(st, 10, allocation->kubelet);
+	sqlite3_bind_int64(st, 1, allocation->number);
+	bind_text(st, 5, allocation->pod_namespace);
+	bind_text(st, 6, allocation->pod_name);
+	bind_text(st, 7, allocation->container);
+	bind_text(st, 9, allocation->mode);
+	bind_text(st, 10, allocation->boot);
+	bind_text(st, 11, allocation->kubelet);
 	if (which == STATE_INSERT_ALLOCATION) {
-		bind_text(st, 2, allocation->resource);
-		bind_text(st, 3, allocation->owner);
-		sqlite3_bind_int64(st, 7, allocation->since_us);
-		bind_lines(st, 11, allocation->slots);
-		bind_lines(st, 12, allocation->devices);
+		bind_text(st, 2, allocation->id);
+		bind_text(st, 3, allocation->resource);
+		bind_text(st, 4, allocation->owner);
+		sqlite3_bind_int64(st, 8, allocation->since_us);
+		bind_lines(st, 12, allocation->slots);
+		bind_lines(st, 13, allocation->devices);
 	}
 	return done(state, which, error);
 }
 
-static gboolean write_attachment(RdmadState *state, const RdmadAttachment *at, gint64 seq,
+static gboolean write_attachment(RdmadState *state, const RdmadAttachment *at, gint64 number,
 				 guint position, GError **error)
 {
 	sqlite3_stmt *st = state->statements[STATE_INSERT_ATTACHMENT];
 
-	sqlite3_bind_int64(st, 1, seq);
+	sqlite3_bind_int64(st, 1, number);
 	sqlite3_bind_int64(st, 2, position);
 	bind_text(st, 3, at->netns);
 	bind_text(st, 4, at->interface);
@@ -116,18 +101,19 @@ static gboolean write_attachment(RdmadState *state, const RdmadAttachment *at, g
 	return done(state, STATE_INSERT_ATTACHMENT, error);
 }
 
-static gboolean write_attachments(RdmadState *state, const RdmadAllocation *allocation, gint64 seq,
+static gboolean write_attachments(RdmadState *state, const RdmadAllocation *allocation,
 				  GError **error)
 {
 	for (guint i = 0; i < allocation->n_attachments; i++)
-		if (!write_attachment(state, &allocation->attachments[i], seq, i, error))
+		if (!write_attachment(state, &allocation->attachments[i], allocation->number, i,
+				      error))
 			return FALSE;
 	return TRUE;
 }
 
-static gboolean delete_attachments(RdmadState *state, gint64 seq, GError **error)
+static gboolean delete_attachments(RdmadState *state, gint64 number, GError **error)
 {
-	sqlite3_bind_int64(state->statements[STATE_DELETE_ATTACHMENTS], 1, seq);
+	sqlite3_bind_int64(state->statements[STATE_DELETE_ATTACHMENTS], 1, number);
 	return done(state, STATE_DELETE_ATTACHMENTS, error);
 }
 
@@ -135,26 +121,23 @@ gboolean rdmad_state_add_allocation(RdmadState *state, const RdmadAllocation *al
 				    GError **error)
 {
 	return write_row(state, STATE_INSERT_ALLOCATION, allocation, error) &&
-	       write_attachments(state, allocation, sqlite3_last_insert_rowid(state->db), error);
+	       write_attachments(state, allocation, error);
 }
 
 gboolean rdmad_state_put_allocation(RdmadState *state, const RdmadAllocation *allocation,
 				    GError **error)
 {
-	gint64 seq;
-
-	if (!find_allocation(state, allocation->id, &seq, error))
+	if (!write_row(state, STATE_UPDATE_ALLOCATION, allocation, error))
 		return FALSE;
-	if (!seq)
+	if (sqlite3_changes(state->db) == 0)
 		return rdmad_state_add_allocation(state, allocation, error);
-	return write_row(state, STATE_UPDATE_ALLOCATION, allocation, error) &&
-	       delete_attachments(state, seq, error) &&
-	       write_attachments(state, allocation, seq, error);
+	return delete_attachments(state, allocation->number, error) &&
+	       write_attachments(state, allocation, error);
 }
 
-gboolean rdmad_state_delete_allocation(RdmadState *state, const char *id, GError **error)
+gboolean rdmad_state_delete_allocation(RdmadState *state, gint64 number, GError **error)
 {
-	bind_text(state->statements[STATE_DELETE_ALLOCATION], 1, id);
+	sqlite3_bind_int64(state->statements[STATE_DELETE_ALLOCATION], 1, number);
 	return done(state, STATE_DELETE_ALLOCATION, error);
 }
 
@@ -190,9 +173,9 @@ static Rows rows_begin(RdmadState *state, RdmadStatement which)
 	return rows;
 }
 
-static gboolean rows_of(const Rows *rows, gint64 seq)
+static gboolean rows_of(const Rows *rows, gint64 number)
 {
-	return rows->more && sqlite3_column_int64(rows->st, 0) == seq;
+	return rows->more && sqlite3_column_int64(rows->st, 0) == number;
 }
 
 /* A NUL in the middle cuts it, so that it fails the check or is only shorter. */
@@ -213,9 +196,9 @@ static char **lines_at(Rows *rows, int column)
 	return g_strsplit(text ?: "", "\n", -1);
 }
 
-static void read_attachments(Rows *rows, gint64 seq, RdmadAllocation *allocation)
+static void read_attachments(Rows *rows, RdmadAllocation *allocation)
 {
-	for (; rows_of(rows, seq); rows_next(rows)) {
+	for (; rows_of(rows, allocation->number); rows_next(rows)) {
 		g_autofree char *netns = text_at(rows, 1), *interface = text_at(rows, 2);
 		g_autofree char *rdma_device = text_at(rows, 3);
 		g_auto(GStrv) addresses = lines_at(rows, 4);
@@ -228,9 +211,9 @@ static void read_attachments(Rows *rows, gint64 seq, RdmadAllocation *allocation
 
 static RdmadAllocation *read_allocation(Rows *allocations, Rows *attachments)
 {
-	const gint64 seq = sqlite3_column_int64(allocations->st, 0);
 	RdmadAllocation *allocation = rdmad_allocation_new(text_at(allocations, 1));
 
+	allocation->number = sqlite3_column_int64(allocations->st, 0);
 	allocation->resource = text_at(allocations, 2);
 	allocation->owner = text_at(allocations, 3);
 	allocation->pod_namespace = text_at(allocations, 4);
@@ -242,7 +225,7 @@ static RdmadAllocation *read_allocation(Rows *allocations, Rows *attachments)
 	allocation->kubelet = text_at(allocations, 10);
 	allocation->slots = lines_at(allocations, 11);
 	allocation->devices = lines_at(allocations, 12);
-	read_attachments(attachments, seq, allocation);
+	read_attachments(attachments, allocation);
 	return allocation;
 }
 

@@ -82,6 +82,36 @@ static const char *const migrations[] = {
 	"  devices = (SELECT ifnull(group_concat(device, char(10)), '') FROM"
 	"    (SELECT device FROM slots WHERE allocation = seq ORDER BY slot));"
 	"DROP TABLE slots;",
+	/* The table of allocations finds an allocation by its id, and the database by its number:
+	 * an index of ids is a second page to write and sync. */
+	"CREATE TABLE numbered ("
+	"  seq INTEGER PRIMARY KEY,"
+	"  id TEXT NOT NULL,"
+	"  resource TEXT NOT NULL,"
+	"  owner TEXT NOT NULL,"
+	"  pod_namespace TEXT, pod_name TEXT, container TEXT,"
+	"  since_us INTEGER NOT NULL,"
+	"  mode TEXT, boot TEXT, kubelet TEXT,"
+	"  slots TEXT NOT NULL,"  /* one a line */
+	"  devices TEXT NOT NULL" /* the same */
+	") STRICT;"
+	"INSERT INTO numbered SELECT seq, id, resource, owner, pod_namespace, pod_name, container,"
+	"  since_us, mode, boot, kubelet, slots, devices FROM allocations;"
+	"CREATE TABLE attachments_of_numbered ("
+	"  allocation INTEGER NOT NULL REFERENCES numbered ON DELETE CASCADE,"
+	"  position INTEGER NOT NULL,"
+	"  netns TEXT NOT NULL,"
+	"  interface TEXT NOT NULL,"
+	"  rdma_device TEXT,"
+	"  addresses TEXT NOT NULL," /* one a line */
+	"  gid_index INTEGER NOT NULL,"
+	"  PRIMARY KEY (allocation, position)"
+	") STRICT, WITHOUT ROWID;"
+	"INSERT INTO attachments_of_numbered SELECT * FROM attachments;"
+	"DROP TABLE attachments;"
+	"DROP TABLE allocations;"
+	"ALTER TABLE numbered RENAME TO allocations;"
+	"ALTER TABLE attachments_of_numbered RENAME TO attachments;",
 };
 
 static gboolean set_damaged(RdmadState *state, GError **error, const char *how)
@@ -242,7 +272,7 @@ static gboolean set_unsound(RdmadState *state, GError **error, char *verdict)
 static gboolean integrity_check(RdmadState *state, GError **error)
 {
 	g_autofree char *verdict = query(state, "PRAGMA integrity_check(1)", error);
-	g_autofree char *orphan = NULL;
+	g_autofree char *orphan = NULL, *twice = NULL;
 
 	if (!verdict)
 		return FALSE;
@@ -251,7 +281,12 @@ static gboolean integrity_check(RdmadState *state, GError **error)
 	orphan = query(state, "PRAGMA foreign_key_check", error);
 	if (!orphan)
 		return FALSE;
-	return !*orphan || set_damaged(state, error, "a row belongs to no allocation");
+	if (*orphan)
+		return set_damaged(state, error, "a row belongs to no allocation");
+	twice = query(state, "SELECT id FROM allocations GROUP BY id HAVING count(*) > 1", error);
+	if (!twice)
+		return FALSE;
+	return !*twice || set_damaged(state, error, "two allocations have one id");
 }
 
 static gboolean wal_set_up(RdmadState *state, GError **error)

@@ -54,14 +54,14 @@ gboolean rdmad_state_try(RdmadState *state, GError **error);
 gboolean rdmad_state_load_allocations(RdmadState *state,
 				      void (*fn)(const RdmadAllocation *allocation, gpointer data),
 				      gpointer data, GError **error);
-/* Inserts an allocation that is not in the database. */
+/* Inserts an allocation whose number is not in the database. */
 gboolean rdmad_state_add_allocation(RdmadState *state, const RdmadAllocation *allocation,
 				    GError **error);
 /* Inserts or updates an allocation. */
 gboolean rdmad_state_put_allocation(RdmadState *state, const RdmadAllocation *allocation,
 				    GError **error);
 gboolean rdmad_state_delete_all(RdmadState *state, GError **error);
-gboolean rdmad_state_delete_allocation(RdmadState *state, const char *id, GError **error);
+gboolean rdmad_state_delete_allocation(RdmadState *state, gint64 number, GError **error);
 
 /* ---- tables of modules (rdmad/state.h) ---- */
 

@@ -58,6 +58,7 @@ struct RdmadAllocation {
 		*kubelet; /* in which boot, and by which kubelet, it was given or listed with its
 				 * slots last; NULL: not known */
 	gint64 since_us;  /* wall clock, microseconds since 1970 */
+	gint64 number;	  /* of its row in the database; grows with age */
 	RdmadAttachment *attachments;
 	guint n_attachments;
 };

@@ -456,6 +456,8 @@ static G_GNUC_NORETURN void grant_for_ever(const char *dir, int out)
 {
 	AllocationsFixture f = { 0 };
 
+	/* A fork would have the ids of the one before. */
+	g_random_set_seed((guint32)getpid());
 	f.loop = rdmad_loop_new();
 	f.event_log = rdmad_event_log_new(f.loop);
 	f.state = rdmad_state_open(dir, NULL, NULL);

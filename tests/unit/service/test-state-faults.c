@@ -23,6 +23,7 @@ static RdmadAllocation *allocation_new(guint i)
 	allocation->slots[0] = g_strdup_printf("slot-%u", i);
 	allocation->devices = g_strdupv(allocation->slots);
 	allocation->since_us = 1;
+	allocation->number = i + 1;
 	return allocation;
 }
 

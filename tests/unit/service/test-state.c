@@ -47,6 +47,7 @@ static void teardown(Fixture *f, gconstpointer data)
 
 static RdmadAllocation *sample_allocation(const char *slot)
 {
+	static gint64 last_number;
 	RdmadAllocation *allocation = rdmad_allocation_new(NULL);
 	char *addresses[] = { (char *)"192.0.2.7/24", (char *)"2001:db8::7/64", NULL };
 	const RdmadAttachment at = { (char *)"/run/netns/a", (char *)"net1", (char *)"mlx5_0",
@@ -57,6 +58,7 @@ static RdmadAllocation *sample_allocation(const char *slot)
 	allocation->slots = g_strsplit(slot, ",", -1);
 	allocation->devices = g_strdupv(allocation->slots);
 	allocation->since_us = 1234567;
+	allocation->number = ++last_number;
 	rdmad_allocation_set_pod(allocation, "default", "train-0", NULL);
 	rdmad_allocation_add_attachment(allocation, &at);
 	return allocation;
@@ -169,7 +171,7 @@ static void test_a_deleted_allocation_takes_all_of_it_along(Fixture *f, gconstpo
 
 	put(state, allocation);
 	g_assert_true(rdmad_state_begin(state, NULL));
-	g_assert_true(rdmad_state_delete_allocation(state, allocation->id, NULL));
+	g_assert_true(rdmad_state_delete_allocation(state, allocation->number, NULL));
 	g_assert_true(rdmad_state_put_allocation(state, other, NULL));
 	g_assert_true(rdmad_state_commit(state, NULL));
 	allocations = load(state);
@@ -438,6 +440,18 @@ static void have_a_bad_id(Fixture *f)
 	execute(f, "UPDATE allocations SET id = '../../etc/passwd'");
 }
 
+static void have_an_id_twice(Fixture *f)
+{
+	fill(f, 2);
+	execute(f, "UPDATE allocations SET id = (SELECT min(id) FROM allocations)");
+}
+
+static void have_the_last_number(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "DELETE FROM attachments; UPDATE allocations SET seq = 9223372036854775807");
+}
+
 static void have_an_endless_name(Fixture *f)
 {
 	fill(f, 1);
@@ -481,6 +495,8 @@ static const Damage damages[] = {
 	{ "slots of an older one are lost", be_older_without_slots },
 	{ "an orphan", have_an_orphan },
 	{ "a bad id", have_a_bad_id },
+	{ "an id twice", have_an_id_twice },
+	{ "the last number", have_the_last_number },
 	{ "an endless name", have_an_endless_name },
 	{ "a name that is not text", have_a_name_that_is_no_text },
 	{ "too many slots", have_too_many_slots },
@@ -579,7 +595,7 @@ static void test_a_newer_database_is_refused_and_left(Fixture *f, gconstpointer 
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI);
 	g_assert_nonnull(strstr(error->message, f->db));
 	g_assert_null(aside);
-	execute(f, "PRAGMA user_version = 5");
+	execute(f, "PRAGMA user_version = 6");
 	state = open_state(f, NULL);
 	allocations = load(state);
 	g_assert_cmpuint(allocations->len, ==, 1);
