@@ -43,26 +43,3 @@ json_t *rdmad_json_parse(const char *text, gsize length, guint depth, GError **e
 			    problem.position, problem.text);
 	return json;
 }
-
-/* A NUL is not: the end of the text ends a run. */
-static gboolean is_plain(char c)
-{
-	return (guchar)c >= ' ' && c != '"' && c != '\\';
-}
-
-void rdmad_json_append_string(GString *out, const char *text)
-{
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-
-	g_string_append_c(out, '"');
-	for (const char *at = valid; *at;) {
-		const char *begin = at;
-
-		while (is_plain(*at))
-			at++;
-		g_string_append_len(out, begin, at - begin);
-		if (*at)
-			g_string_append_printf(out, "\\u%04x", (guint)*at++);
-	}
-	g_string_append_c(out, '"');
-}

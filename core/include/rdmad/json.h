@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON from outside, and strings of JSON that is written as text */
+/* JSON from outside. */
 #pragma once
 
 #include <rdmad/types.h>
@@ -10,7 +10,3 @@
  */
 RDMAD_API struct json_t *rdmad_json_parse(const char *text, gsize length, guint depth,
 					  GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/* Appends `text` as a string of JSON, with its quotes; invalid UTF-8 is replaced.  Each Allocate writes its
- * two texts in this way, because a tree and its text were a quarter of the instructions. */
-RDMAD_API void rdmad_json_append_string(GString *out, const char *text);

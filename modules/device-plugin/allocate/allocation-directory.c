@@ -4,7 +4,6 @@
 #include <jansson.h>
 #include <rdmad/allocation-dir.h>
 #include <rdmad/allocations.h>
-#include <rdmad/json.h>
 #include <rdmad/log.h>
 #include <string.h>
 
@@ -19,49 +18,30 @@
 
 /* ---- write ---- */
 
-static void text_add_name(GString *text, const char *name)
+static json_t *strings_json(char *const *strings)
 {
-	g_string_append(text, ",\n  ");
-	rdmad_json_append_string(text, name);
-	g_string_append(text, ": ");
-}
+	json_t *array = json_array();
 
-static void text_add(GString *text, const char *name, const char *value)
-{
-	text_add_name(text, name);
-	if (value)
-		rdmad_json_append_string(text, value);
-	else
-		g_string_append(text, "null");
-}
-
-static void text_add_list(GString *text, const char *name, char *const *values)
-{
-	text_add_name(text, name);
-	g_string_append_c(text, '[');
-	for (guint i = 0; values[i]; i++) {
-		g_string_append(text, i ? ",\n    " : "\n    ");
-		rdmad_json_append_string(text, values[i]);
-	}
-	g_string_append(text, "\n  ]");
+	for (guint i = 0; strings[i]; i++)
+		json_array_append_new(array, json_string(strings[i]));
+	return array;
 }
 
 static char *allocation_text(const RdmadAllocation *allocation)
 {
-	GString *text = g_string_new("{\n  \"version\": 1");
+	json_t *object = json_pack("{s:i, s:s, s:s, s:o, s:o, s:s?, s:I, s:s?, s:s?, s:s?}",
+				   "version", 1, "id", allocation->id, "resource",
+				   allocation->resource, "slots", strings_json(allocation->slots),
+				   "devices", strings_json(allocation->devices), "mode",
+				   allocation->mode, "since_us", (json_int_t)allocation->since_us,
+				   "pod_namespace", allocation->pod_namespace, "pod_name",
+				   allocation->pod_name, "container", allocation->container);
+	char *text = json_dumps(object, JSON_INDENT(2));
+	char *file = g_strconcat(text, "\n", NULL);
 
-	text_add(text, "id", allocation->id);
-	text_add(text, "resource", allocation->resource);
-	text_add_list(text, "slots", allocation->slots);
-	text_add_list(text, "devices", allocation->devices);
-	text_add(text, "mode", allocation->mode);
-	text_add_name(text, "since_us");
-	g_string_append_printf(text, "%" G_GINT64_FORMAT, allocation->since_us);
-	text_add(text, "pod_namespace", allocation->pod_namespace);
-	text_add(text, "pod_name", allocation->pod_name);
-	text_add(text, "container", allocation->container);
-	g_string_append(text, "\n}\n");
-	return g_string_free(text, FALSE);
+	free(text);
+	json_decref(object);
+	return file;
 }
 
 RdmadSpareDirs *allocation_directory_spares(const char *run_dir, RdmadLoop *loop,

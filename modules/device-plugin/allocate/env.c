@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "allocate/env.h"
 
-#include <rdmad/json.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "allocate/allocation-devices.h"
@@ -51,43 +51,36 @@ char *device_env_list(const GPtrArray *devices)
 	return g_string_free(list, FALSE);
 }
 
-static void info_add_name(GString *info, const char *name)
+static json_t *rdma_info(const RdmadDevice *dev, const ResourceSettings *settings)
 {
-	if (info->str[info->len - 1] != '{')
-		g_string_append_c(info, ',');
-	rdmad_json_append_string(info, name);
-	g_string_append_c(info, ':');
+	return json_pack("{s:s*, s:s*, s:s*, s:s*, s:s}", "uverbs",
+			 device_node(dev, settings, RDMAD_CHARDEV_UVERBS), "umad",
+			 device_node(dev, settings, RDMAD_CHARDEV_UMAD), "issm",
+			 device_node(dev, settings, RDMAD_CHARDEV_ISSM), "rdma_cm",
+			 device_node(dev, settings, RDMAD_CHARDEV_RDMA_CM), "rdma_dev", dev->name);
 }
 
-/* A member whose value is NULL is left out. */
-static void info_add(GString *info, const char *name, const char *value)
+static json_t *devices_info(const GPtrArray *devices, const ResourceSettings *settings)
 {
-	if (!value)
-		return;
-	info_add_name(info, name);
-	rdmad_json_append_string(info, value);
-}
+	json_t *info = json_object();
 
-static void info_add_device(GString *info, const RdmadDevice *dev, const ResourceSettings *settings)
-{
-	info_add_name(info, device_name(dev));
-	g_string_append(info, "{\"generic\":{");
-	info_add(info, "deviceID", device_name(dev));
-	g_string_append(info, "},\"rdma\":{");
-	info_add(info, "issm", device_node(dev, settings, RDMAD_CHARDEV_ISSM));
-	info_add(info, "rdma_cm", device_node(dev, settings, RDMAD_CHARDEV_RDMA_CM));
-	info_add(info, "rdma_dev", dev->name);
-	info_add(info, "umad", device_node(dev, settings, RDMAD_CHARDEV_UMAD));
-	info_add(info, "uverbs", device_node(dev, settings, RDMAD_CHARDEV_UVERBS));
-	g_string_append(info, "}}");
+	for (guint i = 0; i < devices->len; i++) {
+		const char *name = device_name(devices->pdata[i]);
+
+		json_object_set_new(info, name,
+				    json_pack("{s:{s:s}, s:o}", "generic", "deviceID", name, "rdma",
+					      rdma_info(devices->pdata[i], settings)));
+	}
+	return info;
 }
 
 char *device_env_info(const GPtrArray *devices, const ResourceSettings *settings)
 {
-	GString *info = g_string_new("{");
+	json_t *info = devices_info(devices, settings);
+	char *dumped = json_dumps(info, JSON_COMPACT | JSON_SORT_KEYS);
+	char *text = dumped && strlen(dumped) <= INFO_MAX ? g_strdup(dumped) : NULL;
 
-	for (guint i = 0; i < devices->len; i++)
-		info_add_device(info, devices->pdata[i], settings);
-	g_string_append_c(info, '}');
-	return g_string_free(info, info->len > INFO_MAX);
+	free(dumped);
+	json_decref(info);
+	return text;
 }

@@ -46,34 +46,7 @@ static void test_what_is_no_plain_json_is_refused_with_its_place(void)
 	}
 }
 
-static void test_a_string_is_read_back_as_it_was_written(void)
-{
-	static const struct {
-		const char *text, *written;
-		const char *read; /* NULL: `text` */
-	} cases[] = {
-		{ "", "\"\"" },
-		{ "rdma/hca", "\"rdma/hca\"" },
-		{ "a\"b\\c", "\"a\\u0022b\\u005cc\"" },
-		{ "\n\x01\x1f", "\"\\u000a\\u0001\\u001f\"" },
-		{ "größe \x7f", "\"größe \x7f\"" },
-		{ "\xff", "\"\xef\xbf\xbd\"", "\xef\xbf\xbd" },
-	};
-
-	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autoptr(GString) out = g_string_new(NULL);
-		json_t *json;
-
-		rdmad_json_append_string(out, cases[i].text);
-		g_assert_cmpstr(out->str, ==, cases[i].written);
-		json = rdmad_json_parse(out->str, out->len, 1, NULL);
-		g_assert_cmpstr(json_string_value(json), ==, cases[i].read ?: cases[i].text);
-		json_decref(json);
-	}
-}
-
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/json/refused", test_what_is_no_plain_json_is_refused_with_its_place),
-	UNIT_TEST("/json/string", test_a_string_is_read_back_as_it_was_written),
 	{ 0 },
 };
