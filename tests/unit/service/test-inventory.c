@@ -307,10 +307,10 @@ static void test_a_device_that_came_back_has_not_flapped(Fixture *f, gconstpoint
 	GPtrArray *again = one_port(RDMAD_PORT_ACTIVE, 0);
 
 	rdmad_inventory_replace(f->inv, one_port(RDMAD_PORT_ACTIVE, 0), g_ptr_array_new());
-	rdmad_inventory_look_begins(f->inv);
+	rdmad_inventory_begin_scan(f->inv);
 	rdmad_inventory_port_event(f->inv, "a", 1, FALSE);
 	rdmad_inventory_port_event(f->inv, "a", 1, TRUE);
-	rdmad_inventory_look_begins(f->inv);
+	rdmad_inventory_begin_scan(f->inv);
 	rdmad_inventory_replace(f->inv, one_port(RDMAD_PORT_ACTIVE, 0), g_ptr_array_new());
 	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 2);
 	((RdmadDevice *)g_ptr_array_index(again, 0))->index++;
@@ -326,7 +326,7 @@ static void test_a_device_that_came_back_has_not_flapped(Fixture *f, gconstpoint
 
 static void look_at_port(Fixture *f, int state)
 {
-	rdmad_inventory_look_begins(f->inv);
+	rdmad_inventory_begin_scan(f->inv);
 	rdmad_inventory_replace(f->inv, one_port(state, 0), g_ptr_array_new());
 }
 

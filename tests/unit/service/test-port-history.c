@@ -44,20 +44,20 @@ static int state_of(char letter)
 }
 
 /* Takes `found` over in the place of `*now`. */
-static void look_ends_by(RdmadPortHistory *history, gboolean hears, RdmadDevice **now,
-			 RdmadDevice *found)
+static void scan_end_by(RdmadPortHistory *history, gboolean expects, RdmadDevice **now,
+			RdmadDevice *found)
 {
-	if (hears)
-		rdmad_port_history_hears(history, ID);
+	if (expects)
+		rdmad_port_history_expect_events(history, ID);
 	rdmad_port_history_carry(history, *now, found);
-	rdmad_port_history_look_ends(history);
+	rdmad_port_history_end_scan(history);
 	rdmad_device_unref(*now);
 	*now = found;
 }
 
-static void look_ends(RdmadPortHistory *history, RdmadDevice **now, RdmadDevice *found)
+static void scan_end(RdmadPortHistory *history, RdmadDevice **now, RdmadDevice *found)
 {
-	look_ends_by(history, TRUE, now, found);
+	scan_end_by(history, TRUE, now, found);
 }
 
 /* "(" a scan begins, "X" it fails, "S" it is of other devices; another letter is its result, with the changes of carrier; "+" and "-" are reports. */
@@ -76,13 +76,13 @@ static guint64 transitions_of(const char *script)
 			continue;
 		}
 		if (!looking)
-			rdmad_port_history_look_begins(history);
+			rdmad_port_history_begin_scan(history);
 		looking = *c == '(';
 		if (*c == 'S') {
 			rdmad_port_history_skip(history, now);
-			rdmad_port_history_look_ends(history);
+			rdmad_port_history_end_scan(history);
 		} else if (!looking && *c != 'X')
-			look_ends(history, &now, device(7, state_of(*c), atoi(c + 1), 0));
+			scan_end(history, &now, device(7, state_of(*c), atoi(c + 1), 0));
 	}
 	n = now->ports[0].transitions;
 	rdmad_device_unref(now);
@@ -187,14 +187,14 @@ static void test_what_was_never_told_is_given_up(void)
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
-	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	g_usleep(1100000);
 	rdmad_port_history_event(history, ID, 1, FALSE);
 	rdmad_port_history_event(history, ID, 1, TRUE);
-	rdmad_port_history_look_begins(history);
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	rdmad_port_history_begin_scan(history);
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	g_assert_cmpuint(now->ports[0].transitions, ==, 4);
 	rdmad_device_unref(now);
 	rdmad_port_history_free(history);
@@ -206,13 +206,13 @@ static void test_a_slow_look_counts_nothing_twice(void)
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 10, 0));
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 12, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 10, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 12, 0));
 	rdmad_port_history_event(history, ID, 1, FALSE);
 	rdmad_port_history_event(history, ID, 1, TRUE);
-	rdmad_port_history_look_begins(history);
+	rdmad_port_history_begin_scan(history);
 	g_usleep(1100000);
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 12, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 12, 0));
 	g_assert_cmpuint(now->ports[0].transitions, ==, 2);
 	rdmad_device_unref(now);
 	rdmad_port_history_free(history);
@@ -231,7 +231,7 @@ static void test_what_is_told_does_not_add_up_in_memory(void)
 }
 
 /* "A10": active, with so many changes of carrier. */
-static guint64 transitions_by_carrier(const char *script, RdmadLinkLayer layer, gboolean hears)
+static guint64 transitions_by_carrier(const char *script, RdmadLinkLayer layer, gboolean expects)
 {
 	g_auto(GStrv) looks = g_strsplit(script, " ", -1);
 	RdmadPortHistory *history = rdmad_port_history_new();
@@ -242,7 +242,7 @@ static guint64 transitions_by_carrier(const char *script, RdmadLinkLayer layer, 
 		RdmadDevice *found = device(7, state_of(**look), atoi(*look + 1), 0);
 
 		found->ports[0].link_layer = layer;
-		look_ends_by(history, hears, &now, found);
+		scan_end_by(history, expects, &now, found);
 	}
 	n = now->ports[0].transitions;
 	rdmad_device_unref(now);
@@ -298,14 +298,14 @@ static void test_a_device_that_is_there_again_starts_again(void)
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
-	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 2));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_DOWN, 0, 2));
 	g_assert_cmpuint(now->ports[0].transitions, ==, 1);
 	g_assert_cmpuint(now->ports[0].gid_changes, ==, 1);
 	g_assert_cmpint(now->ports[0].changed_us, >, 0);
 	rdmad_port_history_event(history, ID, 1, TRUE);
-	rdmad_port_history_look_begins(history);
-	look_ends(history, &now, device(8, RDMAD_PORT_DOWN, 0, 0));
+	rdmad_port_history_begin_scan(history);
+	scan_end(history, &now, device(8, RDMAD_PORT_DOWN, 0, 0));
 	g_assert_cmpuint(now->ports[0].transitions, ==, 0);
 	g_assert_cmpuint(now->ports[0].gid_changes, ==, 0);
 	g_assert_cmpint(now->ports[0].changed_us, ==, 0);
@@ -318,13 +318,13 @@ static void test_each_other_gid_table_is_a_change(void)
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL, *moved;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
 	g_assert_cmpuint(now->ports[0].gid_changes, ==, 0);
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 1));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 1));
 	moved = device(7, RDMAD_PORT_ACTIVE, 0, 1);
 	moved->ports[0].gids[0].index = 3;
-	look_ends(history, &now, moved);
+	scan_end(history, &now, moved);
 	g_assert_cmpuint(now->ports[0].gid_changes, ==, 2);
 	g_assert_cmpuint(now->ports[0].transitions, ==, 0);
 	g_assert_cmpint(now->ports[0].changed_us, ==, 0);
@@ -338,15 +338,15 @@ static void test_the_time_of_a_change_is_when_it_was_told(void)
 	RdmadDevice *now = NULL;
 	gint64 told_us;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	rdmad_port_history_event(history, ID, 1, FALSE);
 	told_us = g_get_real_time();
 	g_usleep(20000);
-	rdmad_port_history_look_begins(history);
-	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
+	rdmad_port_history_begin_scan(history);
+	scan_end(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
 	g_assert_cmpint(now->ports[0].changed_us, <=, told_us);
 	/* There was no report of this one. */
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	g_assert_cmpint(now->ports[0].changed_us, >, told_us);
 	rdmad_device_unref(now);
 	rdmad_port_history_free(history);

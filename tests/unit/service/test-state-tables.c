@@ -284,7 +284,7 @@ static void test_a_write_into_a_lost_database_is_done_again(Fixture *f, gconstpo
 	g_autoptr(GError) error = NULL;
 
 	f->losses = 1;
-	rdmad_state_set_home(f->state, home, f);
+	rdmad_state_set_restore(f->state, home, f);
 	g_assert_true(rdmad_tables_write(f->tables, insert_two, f, &error));
 	g_assert_cmpuint(f->calls, ==, 2);
 	g_assert_cmpuint(f->homes, ==, 3);
