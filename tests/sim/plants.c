@@ -109,10 +109,10 @@ BEFORE(guint, plugin_server_streams, const PluginServer *server)
 	return MAX(streams, 1);
 }
 
-BEFORE(void, registration_look, Registration *registration)
+BEFORE(void, registration_kubelet_changed, Registration *registration)
 {
 	if (planted != PLANT_NO_REGISTRATION || registered != life_allocations())
-		__real_registration_look(registration);
+		__real_registration_kubelet_changed(registration);
 }
 
 BEFORE(void, endpoint_check_begin, EndpointCheck *check)
