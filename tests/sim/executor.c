@@ -93,7 +93,7 @@ static void task_answer(const Task *task)
 {
 	json_t *json = json_pack("{s:I}", "id", task->id);
 
-	perform_plan_tell(task->plan, json);
+	perform_plan_report(task->plan, json);
 	answer(task->process, json, NULL, 0);
 }
 
