@@ -17,14 +17,14 @@
 
 #define API "/api/v1/"
 
-/* Of the API, beside its status and its commands. */
+/* Resources of the API, beside the status and the commands. */
 static const char *const answers[] = { "doctor",   "devices", "allocations",
 				       "topology", "events",  "attributes" };
 
 /* ---- configuration ---- */
 
-/* The value behind a key that sounds like a secret, to the end of the line: a string with an escaped
- * quote in it is not worth a parser. */
+/* Matches the value of a key that sounds like a secret, up to the end of the line: strings may have
+ * escaped quotes, which need no parser here. */
 static const char secret_pattern[] = "(?im)^(.*?[\\w-]*(?:passw|secret|token|credential|api_?key|"
 				     "private_?key)[\\w-]*\"?\\s*[=:]\\s*)"
 				     "\\S.*$";
@@ -64,7 +64,7 @@ static void add_config_file(Archive *archive, const char *path)
 		archive_note(archive, name, "it is too large to be searched for passwords");
 }
 
-/* The file that rdmad says it has, or the default; and the drop-ins beside it. */
+/* Adds the file that rdmad reports, or the default, and its drop-ins. */
 static void add_config(Archive *archive, const json_t *status)
 {
 	const json_t *config = json_object_get(status, "config");
@@ -88,9 +88,9 @@ static void add_config(Archive *archive, const json_t *status)
 		g_dir_close(dir);
 }
 
-/* ---- the daemon's part ---- */
+/* ---- responses of the daemon ---- */
 
-/* New reference; NULL is noted. */
+/* Returns a new reference; notes a missing response in the archive and returns NULL. */
 static json_t *add_answer(Archive *archive, const char *socket, const char *what)
 {
 	g_autoptr(GError) error = NULL;
@@ -108,7 +108,7 @@ static json_t *add_answer(Archive *archive, const char *socket, const char *what
 	return answer;
 }
 
-/* Of modules: those that need no argument. */
+/* Adds the responses of modules' commands that need no argument. */
 static void add_module_answers(Archive *archive, const char *socket, const json_t *commands)
 {
 	const json_t *command;
