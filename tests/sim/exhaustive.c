@@ -12,7 +12,7 @@
 #define EFFECTS 59u
 #define STEPS	20u
 
-/* What was there before, and what rdmad does when it ends. */
+/* The state before, and the operation at whose effects rdmad ends. */
 static const struct {
 	const char *name, *before, *during;
 	gboolean has_cni;
@@ -34,7 +34,7 @@ static const struct {
 	{ "collect", "pod pause@0=4\n", "gc\nreload\n", TRUE },
 };
 
-/* `outcome` N_DISK_OUTCOMES: rdmad alone ends. */
+/* `outcome` N_DISK_OUTCOMES: only rdmad ends, not the machine. */
 static char *trace_of(guint scenario, guint effect, guint outcome)
 {
 	const char *what = outcome == N_DISK_OUTCOMES ? "crash" : "power";
@@ -59,7 +59,7 @@ static gboolean run_one(guint scenario, guint effect, guint outcome)
 	return ok;
 }
 
-/* TRUE: the scenario has so many effects. */
+/* Returns TRUE if the scenario has that many effects. */
 static gboolean run_outcomes(guint scenario, guint effect, guint *broken)
 {
 	const guint missed = life_crashes_missed();

@@ -27,12 +27,12 @@ typedef struct {
 	GPtrArray *slots;	   /* of ListedSlot */
 } Resource;
 
-/* A connection to a plugin; it is freed a turn after its end. */
+/* A connection to a plugin; freed one turn after its end. */
 typedef struct Endpoint {
 	Resource *resource;
 	char *path;
 	RdmadGrpcChannel *channel;
-	RdmadGrpcCall *registering; /* Register waits for us; or NULL */
+	RdmadGrpcCall *registering; /* the pending Register, or NULL */
 	gboolean streams;	    /* ListAndWatch is open */
 	gboolean stopped, over;
 } Endpoint;
@@ -41,10 +41,10 @@ typedef struct Endpoint {
 typedef struct {
 	char *path;
 	ino_t inode;
-	RdmadGrpcChannel *channel; /* while it is asked who it is */
-	char *name;		   /* its resource, once it has said so */
+	RdmadGrpcChannel *channel; /* while GetInfo is called */
+	char *name;		   /* its resource, from GetInfo */
 	gboolean known;
-	gint64 due_us, pause_us; /* of the next try */
+	gint64 due_us, pause_us; /* of the next attempt */
 } Plugin;
 
 static struct {
@@ -61,10 +61,10 @@ static struct {
 	GPtrArray *resources; /* of Resource */
 	GPtrArray *endpoints; /* of Endpoint */
 	GPtrArray *plugins;   /* of Plugin */
-	char *admitting;      /* the uid of the pod whose Allocate is on its way */
+	char *admitting;      /* uid of the pod whose Allocate is pending */
 	gint64 asked_us;
-	GStrv asked;		   /* its slots */
-	const Endpoint *admits_by; /* over which it is */
+	GStrv asked;		   /* the requested slots */
+	const Endpoint *admits_by; /* the endpoint of the pending Allocate */
 } kubelet;
 
 /* ---- resources ---- */
@@ -162,8 +162,8 @@ static void list_came(const guint8 *bytes, gsize size, gpointer data)
 	rdmad_event_arm(kubelet.look, 0);
 }
 
-/* Kubelet keeps no more than the resource's name, so the end of an older plugin's stream also stops a newer one;
- * the oldest kubelets looked whose stream it was. */
+/* Kubelet knows an endpoint only by the name of its resource, so the end of an older plugin's
+ * stream also stops a newer one.  Only the oldest versions compared the streams. */
 static void list_ended(RdmadGrpcStatus status, const char *text, gpointer data)
 {
 	Endpoint *endpoint = data;
@@ -207,7 +207,7 @@ static void options_came(RdmadGrpcStatus status, const char *text, gpointer data
 	register_answer(endpoint, NULL);
 }
 
-/* `registering`: the call to be answered, or NULL. */
+/* `registering` is the call to respond to, or NULL. */
 static void endpoint_connect(const char *name, const char *path, RdmadGrpcCall *registering)
 {
 	static const RdmadGrpcRequestOps ops = { .done = options_came };
@@ -329,7 +329,7 @@ static void plugin_found(const char *path, ino_t inode)
 		plugin_ask(plugin);
 }
 
-/* Its socket was removed: the connection to it is closed. */
+/* The socket was removed: closes the connection to it. */
 static void plugin_lost(const Plugin *plugin)
 {
 	for (guint i = 0; i < kubelet.endpoints->len; i++) {
@@ -378,7 +378,7 @@ static gboolean slot_is_used(const char *resource, const char *slot)
 	return FALSE;
 }
 
-/* NULL: there are not so many. */
+/* Returns NULL if there are not enough slots. */
 static GStrv slots_choose(const Resource *resource, guint wanted)
 {
 	g_autoptr(GStrvBuilder) chosen = g_strv_builder_new();
@@ -479,7 +479,7 @@ static void pod_admit(Pod *pod, const Resource *resource)
 				NULL);
 }
 
-/* Frees the slots of ended pods: kubelet does it when another one is admitted. */
+/* Frees the slots of ended pods, as kubelet does when another pod is admitted. */
 static void grants_reclaim(void)
 {
 	const GPtrArray *pods = pods_all();
@@ -508,7 +508,7 @@ static void pods_admit(void)
 	}
 }
 
-/* The runtime mounts the directory, and tries again later when it is not there. */
+/* The runtime mounts the directory, and retries later if it is missing. */
 static void pods_start(void)
 {
 	const GPtrArray *pods = pods_all();
@@ -519,7 +519,7 @@ static void pods_start(void)
 		if (pod->state != POD_STARTING || !pod->grant)
 			continue;
 		pod_begin(pod);
-		/* Sandboxes come after the device manager has read its checkpoint. */
+		/* Sandboxes are created after the device manager has read its checkpoint. */
 		if (!podresources_is_starting(kubelet.podresources) &&
 		    kubelet.ops->makes_network(pod) &&
 		    g_file_test(pod->grant->directory, G_FILE_TEST_IS_DIR))
@@ -540,7 +540,8 @@ static gboolean pods_wait(void)
 	return FALSE;
 }
 
-/* Kubelet closes the connection when ListAndWatch ends, and refuses the pod whose Allocate is on its way there. */
+/* Kubelet closes the connection when ListAndWatch ends, and rejects the pod whose Allocate is
+ * pending on it. */
 static void endpoints_sweep(void)
 {
 	for (guint i = kubelet.endpoints->len; i-- > 0;) {
@@ -567,13 +568,13 @@ static void look(gpointer data)
 		rdmad_event_arm(kubelet.look, LOOK_MS);
 }
 
-void kubelet_look_at_pods(void)
+void kubelet_sync_pods(void)
 {
 	if (kubelet.is_up)
 		rdmad_event_arm(kubelet.look, 0);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void sockets_wipe(const char *dir)
 {
@@ -640,7 +641,8 @@ void kubelet_start(void)
 	rdmad_event_arm(kubelet.look, 0);
 }
 
-/* Pods whose admission is cut off are admitted again; so are those that do not run and are forgotten. */
+/* Pods whose admission was interrupted are admitted again, and so are forgotten pods that do not
+ * run. */
 static void books_close(gboolean forgets)
 {
 	const GPtrArray *pods = pods_all();

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inotify, for files of the tree
+ * inotify for files of the tree
  *
- * The descriptor is one of the kernel's, so that epoll has it: an eventfd, readable while there are events.  As in the
- * kernel an event that equals the last one is not added, numbers of watches are not given again, and a watch ends
- * with its file.
+ * The descriptor is an eventfd of the kernel, so that epoll can watch it; it is readable while there
+ * are events.  As in the kernel, an event equal to the last one is not added, watch descriptors are
+ * not reused, and a watch ends with its file.
  */
 #pragma once
 
 #include "tree.h"
 
 int notify_new(int flags);
-/* Whether a descriptor is one. */
+/* Returns whether the descriptor is an inotify descriptor. */
 gboolean notify_is(int fd);
 void notify_close(int fd);
-/* -1 with errno. */
+/* Returns -1 with errno on failure. */
 int notify_add(int fd, TreeEntry *entry, guint32 mask);
 int notify_remove(int fd, int descriptor);
 gssize notify_read(int fd, void *bytes, gsize size);
 
-/* ---- from the tree ---- */
+/* ---- events of the tree ---- */
 
-/* To those who watch its directory. */
+/* Reports an event to the watches of the entry's directory. */
 void notify_name(const TreeEntry *entry, guint32 event);
 void notify_file(const TreeFile *file, guint32 event);
-/* It has no name any more, and nobody has it open. */
+/* Call when a file has no name any more and is not open. */
 void notify_file_ended(TreeFile *file);

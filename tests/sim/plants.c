@@ -49,9 +49,9 @@ gboolean plant_skips_sync(const char *path)
 	       (planted == PLANT_TORN_RENAME && g_str_has_suffix(path, ".tmp"));
 }
 
-/* ---- in the place of ---- */
+/* ---- replaced functions ---- */
 
-/* The real function and the one that stands before it. */
+/* Declares the real function and defines its replacement. */
 #define BEFORE(type, name, ...)                                                                    \
 	type __real_##name(__VA_ARGS__);                                                           \
 	type __wrap_##name(__VA_ARGS__);                                                           \
@@ -80,7 +80,7 @@ BEFORE(int, rdmad_disk_mkdir, int dir, const char *path, mode_t mode)
 	return __real_rdmad_disk_mkdir(dir, path, mode);
 }
 
-/* Neither is the time of the question the one of the list. */
+/* Also forges the time of the request. */
 BEFORE(void, rdmad_allocations_reconcile, RdmadAllocations *allocations, const RdmadPodList *list)
 {
 	RdmadPodList *changed = (RdmadPodList *)list;
@@ -91,13 +91,14 @@ BEFORE(void, rdmad_allocations_reconcile, RdmadAllocations *allocations, const R
 	__real_rdmad_allocations_reconcile(allocations, list);
 }
 
-/* Each of three is enough to register again: what is in kubelet's directories, the end of its stream, and its own list
- * of what is allocatable.  The plant hides all of them from the first stream of a life on. */
+/* Three events cause a new registration: a change in kubelet's directories, the end of the stream,
+ * and the list of allocatable devices.  The fault hides all of them after the first stream of a
+ * life. */
 typedef struct Registration Registration;
 typedef struct PluginServer PluginServer;
 typedef struct EndpointCheck EndpointCheck;
 
-static const RdmadAllocations *registered; /* in the life that has these */
+static const RdmadAllocations *registered; /* the table of the life that has registered */
 
 BEFORE(guint, plugin_server_streams, const PluginServer *server)
 {

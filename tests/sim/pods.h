@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pods, as the API server and the kernel know them, whatever kubelet has forgotten
+ * Pods, as the API server and the kernel know them, independent of kubelet
  *
  *	waiting -> admission (Allocate) -> starting (PreStart) -> running -> ended -> deleted
  *
- * Each has one container, which asks for slots of one resource.  After a reboot the containers of pods that
- * had been admitted start again, without an Allocate.
+ * Each has one container, which requests slots of one resource.  After a reboot, the containers of
+ * admitted pods start again without an Allocate.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 
 typedef enum { POD_WAITING, POD_ADMITTING, POD_STARTING, POD_RUNNING, POD_ENDED } PodState;
 
-/* What Allocate has answered. */
+/* A response of Allocate. */
 typedef struct {
 	char **slots;
-	char *directory; /* on the host, mounted at /run/rdmad; its name is the id of the allocation */
+	char *directory; /* on the host, mounted at /run/rdmad; its name is the ID of the allocation */
 	char *id;	 /* borrowed from `directory` */
 } Grant;
 
@@ -26,15 +26,15 @@ typedef struct {
 	guint wanted;
 	PodState state;
 	gboolean has_process;
-	Grant *had;   /* what its process was started with, or NULL */
-	Grant *grant; /* in kubelet's books; NULL: it has none, or has forgotten it */
+	Grant *had;   /* the grant when its process was started, or NULL */
+	Grant *grant; /* the grant that kubelet knows; NULL: none, or forgotten */
 	gint64 ended_us;
-	gint64 since_us; /* of its grant */
+	gint64 since_us; /* time of the grant */
 } Pod;
 
 void pods_begin(void);
 void pods_end(void);
-/* All that are not deleted, the oldest first. */
+/* Returns all pods that are not deleted, oldest first. */
 GPtrArray *pods_all(void);
 Pod *pods_create(const char *resource, guint wanted);
 void pods_delete(Pod *pod);
@@ -42,10 +42,10 @@ void pods_delete(Pod *pod);
 Grant *grant_new(const char *const *slots, const char *directory);
 void grant_free(Grant *grant);
 
-/* Its container is made, and then runs. */
+/* Creates and starts the container. */
 void pod_begin(Pod *pod);
 void pod_run(Pod *pod);
-/* The container ends; `restarts`: kubelet will start it again. */
+/* Ends the container; `restarts`: kubelet will start it again. */
 void pod_exit(Pod *pod);
-/* All processes of the machine have ended. */
+/* Ends all processes of the machine. */
 void pods_reboot(void);
