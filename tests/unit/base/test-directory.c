@@ -107,7 +107,7 @@ static void test_what_others_could_have_prepared_is_refused(void)
 	}
 }
 
-/* procfs answers ENOENT, which asked for the parents again without an end. */
+/* procfs returns ENOENT, which once caused an endless recursion to the parents. */
 static void test_one_that_nobody_can_make_is_an_error(void)
 {
 	g_autoptr(GError) error = NULL;

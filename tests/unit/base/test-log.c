@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "../support/unit.h"
 
-/* stderr becomes a file for the time of a test. */
+/* stderr is a file during a test. */
 typedef struct {
 	int stderr_was, file;
 } Fixture;
@@ -32,7 +32,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_clear_fd(&f->file);
 }
 
-/* All lines so far, each without its time. */
+/* Returns all lines so far, without their times. */
 static char **lines(const Fixture *f)
 {
 	g_autofree char *text = g_malloc0(1 << 20);

@@ -73,7 +73,7 @@ static void test_a_path_longer_than_an_address_works(Fixture *f, gconstpointer d
 	g_assert_cmpint(client, >=, 0);
 	g_assert_cmpint(rdmad_unix_probe(path), ==, 0);
 	rdmad_clear_fd(&fd);
-	/* As it is after a crash. */
+	/* The state after a crash. */
 	g_assert_cmpint(rdmad_unix_probe(path), ==, ECONNREFUSED);
 	rdmad_unix_file_clear(&f->file);
 	g_assert_cmpint(g_rmdir(directory), ==, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output for people, word for word, for handwritten answers of the API. */
+/* The exact output of commands for handwritten responses of the API */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -12,7 +12,7 @@
 static const RdmadTableStyle wide = { .headers = TRUE, .wide = TRUE };
 static const RdmadTableStyle coloured = { .headers = TRUE, .colour = TRUE };
 
-/* With ' for ", to be readable here. */
+/* Parses JSON with ' instead of ", for legibility. */
 static json_t *load(const char *text)
 {
 	g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
@@ -440,7 +440,7 @@ static void test_doctor_says_once_what_helps_a_row_of_findings(void)
 	json_decref(findings);
 }
 
-/* The API and the command line may be of different versions for a moment. */
+/* During an update, the API and the command line may have different versions. */
 static void test_any_answer_can_be_shown(void)
 {
 	static const char *const table[] = { "{}",
@@ -524,7 +524,7 @@ static void test_a_module_s_text_is_printed_as_it_is(void)
 	json_decref(nothing);
 }
 
-/* Any answer of a daemon of another version. */
+/* The response of a daemon of another version. */
 static void test_a_description_without_sense_does_no_harm(void)
 {
 	static const char *const commands[] = {

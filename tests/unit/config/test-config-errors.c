@@ -83,7 +83,7 @@ static void sample_clear(Sample *sample)
 
 typedef struct {
 	const char *text;
-	const char *words[4]; /* all are in the message */
+	const char *words[4]; /* all must be in the message */
 } Bad;
 
 static const Bad bad[] = {
@@ -137,7 +137,7 @@ static const Bad bad[] = {
 	{ "wait = \"99ms\";", { "wait: ", "99ms is not from 100ms to 1m" } },
 	{ "wait = 61;", { "wait: ", "61s is not from 100ms to 1m" } },
 	{ "room = 5;", { "room: ", "5 is not from 1K to 1M" } },
-	/* Numbers that libconfig 1.5 takes for others. */
+	/* Numbers that libconfig 1.5 reads wrongly. */
 	{ "count = 3000000000;", { "x.conf:1: ", "does not fit into 32 bits", "3000000000L" } },
 	{ "\ncount = 4294967297;", { "x.conf:2: ", "does not fit into 32 bits" } },
 	{ "count = -2147483649;", { "-2147483649 does not fit into 32 bits" } },
@@ -149,7 +149,7 @@ static const Bad bad[] = {
 	{ "count = 1e999;", { "x.conf:1: ", "`count`", "too large" } },
 	{ "wait = 5m;", { "x.conf:1: ", "`5m` must be in quotes: \"5m\"" } },
 	{ "room = 0x5G;", { "x.conf:1: ", "`0x5G` must be in quotes" } },
-	/* Text that is not a configuration. */
+	/* Text with a syntax error. */
 	{ "flag = yes;", { "x.conf:1: ", "`yes`", "write true or false" } },
 	{ "names = ( a, b );", { "x.conf:1: ", "`a` must be in quotes: \"a\"" } },
 	{ "items = ( { id = \"a\"; }, b );", { "x.conf:1: ", "`b` must be in quotes" } },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files, directories and what they include. */
+/* Files, directories and includes */
 #include <glib/gstdio.h>
 #include <rdmad/error.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void assert_loads(const Fixture *f, const char *printed)
 	g_assert_cmpstr(text, ==, printed);
 }
 
-/* `%s` in what is expected stands for the directory. */
+/* `%s` in the expected message stands for the directory. */
 static void assert_fails(const Fixture *f, int code, const char *expected)
 {
 	g_auto(GStrv) parts = g_strsplit(expected, "%s", -1);
@@ -334,7 +334,7 @@ static void test_without_a_directory_there_are_no_profiles(Fixture *f, gconstpoi
 	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/rdmad.conf:1: profile: no profiles in %s/profiles");
 }
 
-/* Status 2 would keep the service manager from trying again. */
+/* With status 2, the service manager would not restart rdmad. */
 static void test_no_descriptor_is_no_fault_of_the_configuration(Fixture *f, gconstpointer data)
 {
 	const int lowest = dup(0);

@@ -21,7 +21,7 @@ typedef struct {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	umask(0077); /* as the daemon has it */
+	umask(0077); /* as the daemon sets it */
 	f->run_dir = g_dir_make_tmp("rdmad-allocation-directory-XXXXXX", NULL);
 }
 
@@ -295,7 +295,7 @@ static void test_a_wrong_allocation_json_says_nothing(Fixture *f, gconstpointer 
 	table_close(&table);
 }
 
-/* The daemon ran as root and removed what the link leads to. */
+/* A daemon as root must not remove the target of the link. */
 static void test_a_link_in_the_place_of_allocations_is_not_followed(Fixture *f, gconstpointer data)
 {
 	g_autofree char *allocations = g_build_filename(f->run_dir, "allocations", NULL);

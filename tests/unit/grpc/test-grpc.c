@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our server and our client in one loop. */
+/* rdmad's server and client in one loop */
 #include <glib/gstdio.h>
 #include <rdmad/error.h>
 #include <rdmad/grpc.h>
@@ -22,7 +22,7 @@ typedef struct {
 	RdmadGrpcServer *server;
 	RdmadGrpcChannel *channel;
 	RdmadGrpcRequest *request;
-	RdmadGrpcCall *held;	    /* by the handler "Hold" */
+	RdmadGrpcCall *held;	    /* by the handler of "Hold" */
 	guint wanted;		    /* messages that "Stream" sends */
 	guint sent, ended, drained; /* server side */
 	guint messages, dones;	    /* client side */
@@ -41,7 +41,7 @@ static void echo(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointe
 static void fail(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	rdmad_grpc_call_fail(call, RDMAD_GRPC_NOT_FOUND, "no \xc3\xbc 100%%\n");
-	/* It has ended: these do nothing. */
+	/* The call has ended: these functions do nothing. */
 	rdmad_grpc_call_reply(call, message, size);
 	rdmad_grpc_call_send(call, message, size);
 	rdmad_grpc_call_finish(call);
@@ -106,7 +106,7 @@ static void count_ended(RdmadGrpcCall *call, gpointer data)
 	((Fixture *)data)->ended++;
 }
 
-/* More than the server may hold. */
+/* Sends more than the server may buffer. */
 static void too_much(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	Fixture *f = data;
@@ -166,7 +166,7 @@ static void nothing(gpointer data)
 {
 }
 
-/* Turns the loop until `*count` is `wanted`, 5 s at most. */
+/* Runs the loop until `*count` is `wanted`, for at most 5 s. */
 static void run_until(Fixture *f, const guint *count, guint wanted)
 {
 	g_autoptr(RdmadEvent) tick = rdmad_loop_add_timer(f->loop, NULL, nothing, NULL);
@@ -444,7 +444,7 @@ static void test_what_a_module_leaves_is_freed_without_a_word(Fixture *f, gconst
 	g_assert_cmpuint(f->ended, ==, 0);
 	g_assert_cmpuint(f->dones, ==, 0);
 	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
-	/* The module's own reference: it does nothing any more. */
+	/* The module still has a reference, but the call has no effect. */
 	rdmad_grpc_call_reply(f->held, NULL, 0);
 	g_clear_pointer(&f->held, rdmad_grpc_call_unref);
 }
@@ -482,7 +482,7 @@ static void test_calls_are_counted_on_both_sides(Fixture *f, gconstpointer data)
 		call(f, path, "x", 0);
 		run_until(f, &f->dones, i + 1);
 	}
-	/* Methods that are not served come from outside and share one name. */
+	/* Clients choose unknown methods, so these share one name. */
 	expect_counted(f, "", "/t.T/Echo,OK 2;/t.T/Fail,NOT_FOUND 1;unknown,UNIMPLEMENTED 2;");
 	expect_counted(f, "client_",
 		       "/t.T/Echo,OK 2;/t.T/Fail,NOT_FOUND 1;/t.T/Nope,UNIMPLEMENTED 1;"
@@ -530,7 +530,7 @@ static void test_a_server_that_epoll_refuses_is_an_error(Fixture *f, gconstpoint
 	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
-/* A full server: connections of other clients, of which the oldest has a call. */
+/* The server is full with connections of other clients; the oldest one has a call. */
 static void test_the_oldest_idle_connection_yields_to_a_new_one(Fixture *f, gconstpointer data)
 {
 	enum { MAX = 16 };
@@ -543,7 +543,7 @@ static void test_the_oldest_idle_connection_yields_to_a_new_one(Fixture *f, gcon
 		call(f, i == 0 ? "/t.T/Hold" : "/t.T/Echo", "x", 0);
 		run_until(f, &f->messages, i + 1);
 	}
-	/* The second has called last: the third has been idle for longest. */
+	/* The second connection had the last call, so the third has been idle longest. */
 	f->channel = others[1];
 	call(f, "/t.T/Echo", "x", 0);
 	run_until(f, &f->messages, MAX + 1);

@@ -92,7 +92,7 @@ static void test_it_holds_no_more_than_its_bound(void)
 	g_assert_cmpuint(held, ==, RDMAD_BACKOFF_MAX);
 }
 
-/* A renewed reader and the old one, which still reads, share one. */
+/* A renewed reader and the old one, which is still reading, share a back-off. */
 static gpointer hold_and_lift(gpointer data)
 {
 	RdmadBackoff *backoff = data;

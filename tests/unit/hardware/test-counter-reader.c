@@ -23,12 +23,12 @@
 #define HW	   PORT_DIR "/hw_counters"
 #define DEVICE_DIR "sys/class/infiniband/mlx5_0/hw_counters"
 
-/* One device with one port, in a directory of the test's own. */
+/* One device with one port, in its own directory. */
 typedef struct {
 	TestMachine *machine;
 	RdmadDevice *dev;
 	RdmadCounterReader *reader;
-	gint reads; /* atomic: how far the worker is */
+	gint reads; /* atomic: progress of the worker */
 } Fixture;
 
 static char *full_path(const Fixture *f, const char *path)
@@ -79,7 +79,7 @@ static RdmadReading *read_device(const Fixture *f)
 	return reading;
 }
 
-/* "port/1 symbol_error=3": one line a counter; "!errno" where it has no value. */
+/* Returns one line per counter, "port/1 symbol_error=3"; "!errno" in place of a value. */
 static char *dump(const RdmadReading *reading)
 {
 	static const char *const groups[] = { "port",  "hw",  "device", "link",
@@ -171,7 +171,7 @@ static void test_values_are_read_again_each_time(Fixture *f, gconstpointer data)
 	assert_counters(f, "port/1 port_rcv_data=18446744073709551615\n");
 }
 
-/* Each beside a good one, which it must not spoil. */
+/* Each beside a valid counter, which it must not affect. */
 static void test_what_is_no_number_is_said_and_is_not_zero(Fixture *f, gconstpointer data)
 {
 	g_autofree char *huge = g_strnfill(5000, '1');
@@ -256,7 +256,7 @@ static void test_a_counter_that_failed_is_left_alone_and_comes_back(Fixture *f, 
 	put(f, COUNTERS "/bad", "N/A\n", -1);
 	put(f, COUNTERS "/good", "3\n", -1);
 	assert_counters(f, "port/1 bad!Bad message\nport/1 good=3\n");
-	/* Readable again, but nobody looks yet. */
+	/* Readable again, but not read yet. */
 	put(f, COUNTERS "/bad", "1\n", -1);
 	now_us += 10 * G_USEC_PER_SEC - 1;
 	assert_counters(f, "port/1 bad!Bad message\nport/1 good=3\n");
@@ -264,7 +264,7 @@ static void test_a_counter_that_failed_is_left_alone_and_comes_back(Fixture *f, 
 	assert_counters(f, "port/1 bad=1\nport/1 good=3\n");
 }
 
-/* A directory that cannot be listed, or can. */
+/* Makes a directory listable or not. */
 static void set_listable(const Fixture *f, gboolean listable)
 {
 	g_autofree char *path = full_path(f, COUNTERS);
@@ -323,7 +323,7 @@ static void test_names_are_looked_for_again(Fixture *f, gconstpointer data)
 	assert_counters(f, "port/1 b=2\nhw/1 c=3\n");
 }
 
-/* As in sysfs, where the time of a directory means nothing. */
+/* In sysfs, the time of a directory does not show changes. */
 static void set_old(const Fixture *f, const char *path)
 {
 	static const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
@@ -375,13 +375,13 @@ static void test_a_device_that_has_left_is_gone(Fixture *f, gconstpointer data)
 	g_assert_null(rdmad_counter_reader_read(f->reader, NULL, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 	g_assert_cmpstr(error->message, ==, "mlx5_0: the device has left");
-	/* It came back. */
+	/* It is added again. */
 	g_assert_cmpint(g_rename(to, from), ==, 0);
 	now_us += 60 * G_USEC_PER_SEC;
 	assert_counters(f, "port/1 a=1\n");
 }
 
-/* A worker's view: by the time that it begins nobody waits any more. */
+/* A worker that begins after the cancellation. */
 static gpointer read_when_cancelled(gpointer input, const RdmadJob *job, GError **error)
 {
 	Fixture *f = input;
@@ -427,7 +427,7 @@ static void read_all_of(const char *name, const char *first)
 		g_autoptr(GError) error = NULL;
 		g_autoptr(RdmadReading) reading = rdmad_counter_reader_read(reader, NULL, &error);
 
-		/* A name that is not UTF-8 was made valid, and is not there. */
+		/* A name that was not UTF-8 was made valid, so its file is not found. */
 		if (strstr(dev->name, "\xef\xbf\xbd")) {
 			g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With what kernel 6.12 answered of a soft-RoCE device, in the place of a socket (ld's --wrap). */
+/* Uses responses of kernel 6.12 for a soft-RoCE device in place of a socket (ld's --wrap) */
 #include <errno.h>
 #include <netlink/msg.h>
 #include <rdma/rdma_netlink.h>
@@ -22,15 +22,15 @@
 #define ID	 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define IN_POD	 "0::/kubepods/burstable/pod" UID "/" ID "\n"
 
-/* The kernel, so far as it is asked.  `refused`: one kind that it answers with `errnum`. */
+/* The queried part of the kernel.  `refused` is a kind that fails with `errnum`. */
 static struct {
 	GString *asked;
 	const char *refused;
 	int errnum;
-	int qp_errnum; /* instead of queue pairs */
+	int qp_errnum; /* returned in place of queue pairs */
 	guint qp_messages;
-	gint64 qp_message_us; /* that each takes */
-	guint32 mr_thread;    /* that made memory regions; 0: as recorded */
+	gint64 qp_message_us; /* duration of each message */
+	guint32 mr_thread;    /* creator of memory regions; 0: as recorded */
 	int answered;
 } kernel;
 
@@ -54,7 +54,7 @@ static const char *kind_name(guint16 type)
 	}
 }
 
-/* 0, or E2BIG: no more was wanted. */
+/* Returns 0, or E2BIG if `each` ended the response. */
 static int give_message(const struct nlmsghdr *msg, RdmadNetlinkEach each, gpointer data)
 {
 	const gboolean of_qp = RDMA_NL_GET_OP(msg->nlmsg_type) == (guint)RDMA_NLDEV_CMD_RES_QP_GET;
@@ -131,10 +131,10 @@ typedef struct {
 	RdmadDevice *dev;
 	RdmadBackoff *backoff;
 	RdmadDeviceUsers *users;
-	gint begun; /* atomic: the worker has */
+	gint begun; /* atomic: the worker has begun */
 } Fixture;
 
-/* As recorded, but for a file: contexts are not listed, as before Linux 5.13. */
+/* As recorded, but without the list of contexts, as before Linux 5.13. */
 static void setup(Fixture *f, gconstpointer data)
 {
 	now_us = 1;
@@ -254,7 +254,7 @@ static void test_only_what_there_is_is_asked_for(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(kernel.asked->str, ==, "summary qp cq mr pd ctx ");
 }
 
-/* Neither its contents nor its type may do harm. */
+/* Any contents and any type of file are harmless. */
 static void test_a_cgroup_that_tells_nothing_is_no_pod(Fixture *f, gconstpointer data)
 {
 	g_autofree char *huge = g_strnfill(RDMAD_SYSROOT_MAX + 1, '/');
@@ -308,7 +308,7 @@ static void test_without_rdma_netlink_nobody_is_known(Fixture *f, gconstpointer 
 	g_assert_cmpstr(kernel.asked->str, ==, "");
 }
 
-/* The driver may ask its firmware for each queue pair. */
+/* The driver may query its firmware for each queue pair. */
 static void test_a_list_that_takes_too_long_is_left_alone_for_a_while(Fixture *f,
 								      gconstpointer data)
 {
@@ -337,7 +337,7 @@ static gpointer read_when_cancelled(gpointer input, const RdmadJob *job, GError 
 	return read_users(f, (gpointer)&kernel, job);
 }
 
-/* Else each reading would end late, and without its counters. */
+/* Otherwise each reading would end late and without its counters. */
 static void test_a_list_that_nobody_waited_for_is_left_alone_too(Fixture *f, gconstpointer data)
 {
 	static const RdmadJobClass klass = { .name = "read",

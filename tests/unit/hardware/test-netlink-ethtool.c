@@ -95,7 +95,7 @@ static void test_the_family_has_its_number(void)
 	g_assert_cmpuint(family, ==, FAMILY);
 }
 
-/* Each spoils a message that is good otherwise. */
+/* Each makes a valid message invalid. */
 static void spoil_command(Message *msg)
 {
 	msg->bytes[NLMSG_HDRLEN] = ETHTOOL_MSG_RINGS_GET_REPLY;
@@ -108,7 +108,7 @@ static void spoil_short(Message *msg)
 
 static void spoil_nest(Message *msg)
 {
-	/* Its end lies in the middle of what should be the first attribute. */
+	/* Ends within the first attribute. */
 	msg->hdr.nlmsg_len = NLMSG_HDRLEN + GENL_HDRLEN + NLA_HDRLEN + 4;
 	message_end(msg, NLMSG_HDRLEN + GENL_HDRLEN);
 }
@@ -152,7 +152,7 @@ static void test_messages_without_sense_say_nothing(void)
 	}
 }
 
-/* Of this kernel: "lo" is there in every namespace, and its driver has neither. */
+/* Every namespace has "lo", whose driver has neither. */
 static void test_the_kernel_says_that_an_interface_has_no_statistics(void)
 {
 	g_autoptr(GError) error = NULL;

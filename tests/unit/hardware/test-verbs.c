@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device that no machine has: how it is followed and shown. */
+/* Following a device that no machine has */
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static RdmadDevice *device(int index, gboolean with_uverbs)
 	return dev;
 }
 
-/* The machine has this device and no other; NULL: none. */
+/* Makes this the only device of the machine; NULL: none. */
 static void look(Fixture *f, RdmadDevice *dev)
 {
 	GPtrArray *devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
@@ -93,7 +93,7 @@ static void nothing(gpointer data)
 {
 }
 
-/* As many hints as there were openings. */
+/* Returns the number of hints, which is that of openings. */
 static guint hints_within(Fixture *f, guint ms)
 {
 	g_autoptr(RdmadEvent) end = rdmad_loop_add_timer(f->loop, NULL, nothing, NULL);
@@ -126,7 +126,7 @@ static void test_a_device_that_does_not_open_says_why_and_has_no_limits(Fixture 
 	assert_being_opened(f);
 	g_assert_null(rdmad_verbs_limits(f->verbs, ID));
 	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
-	/* Whether the machine has other RDMA devices, or none. */
+	/* Whether or not the machine has other RDMA devices. */
 	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
 	g_assert_null(rdmad_verbs_limits(f->verbs, ID));
 	g_assert_null(rdmad_verbs_limits_problem(f->verbs, ID));
@@ -177,7 +177,7 @@ static void test_an_answer_for_the_one_before_is_not_taken(Fixture *f, gconstpoi
 static void test_it_may_end_while_it_opens(Fixture *f, gconstpointer data)
 {
 	look(f, device(3, TRUE));
-	/* teardown frees it with the job in the air */
+	/* teardown frees it while the job runs */
 }
 
 /* ---- a device that opens: libibverbs' part is the test's ---- */
@@ -223,7 +223,7 @@ static void setup_opens(Fixture *f, gconstpointer data)
 	setup(f, data);
 }
 
-/* The end of the daemon closes what is open then. */
+/* The end of the daemon closes open devices. */
 static void teardown_opens(Fixture *f, gconstpointer data)
 {
 	teardown(f, data);

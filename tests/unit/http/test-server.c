@@ -85,7 +85,7 @@ static void turn(Fixture *f, guint n)
 		rdmad_loop_turn(f->loop);
 }
 
-/* Everything until the server closes. */
+/* Reads until the server closes the connection. */
 static char *read_all(Fixture *f, int fd)
 {
 	GString *all = g_string_new(NULL);
@@ -272,7 +272,7 @@ static void test_pipelined_requests_are_answered_in_order(Fixture *f, gconstpoin
 	g_assert_true(first < second);
 }
 
-/* A thousand small requests fit in one read; each may cost its handler a while. */
+/* One read may contain a thousand small requests, and each handler may take a while. */
 static void test_pipelined_requests_take_a_turn_of_the_loop_each(Fixture *f, gconstpointer data)
 {
 	rdmad_autofd int fd = connect_to(f);

@@ -8,7 +8,7 @@
 #include "base/work.h"
 #include "../support/unit.h"
 
-/* "U*U", at the lowest cost that there is a table of. */
+/* "U*U", at the lowest cost for which a table of hashes exists. */
 #define HASH "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
 
 typedef struct {
@@ -167,7 +167,7 @@ static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer da
 	g_assert_cmpuint(f->answers[HTTP_AUTH_BUSY], ==, 2);
 }
 
-/* Each address of a flood guesses, and is wrong. */
+/* Sends a wrong password from each address of the flood. */
 static void flood(Fixture *f, guint round)
 {
 	for (guint i = 0; i < HTTP_USERS_CHECKS; i++) {
@@ -199,7 +199,7 @@ static void test_who_was_wrong_before_waits_for_who_was_not(Fixture *f, gconstpo
 
 	flood(f, 1);
 	wait_for(f, n);
-	flood(f, 2); /* all places are taken: the last of them goes */
+	flood(f, 2); /* the queue is full: its last entry is dropped */
 	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
 	g_assert_cmpuint(f->answers[HTTP_AUTH_BUSY], ==, 1);
 	wait_for(f, 2 * n + 1);
@@ -237,7 +237,7 @@ static void test_another_password_is_asked_for_under_a_new_configuration(Fixture
 	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
 	wait_for(f, 2);
 	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], ==, 1);
-	/* It comes before the flood all the same, from where it was right. */
+	/* The address had a correct password, so it precedes the flood. */
 	flood(f, 1);
 	g_assert_cmpint(ask_from(f, 1, "alice", "U*U*"), ==, HTTP_AUTH_LATER);
 	wait_for(f, 5);

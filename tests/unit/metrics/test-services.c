@@ -47,7 +47,7 @@ static void allocations_name(AllocationsFixture *f, const char *pods)
 	rdmad_allocations_reconcile(f->allocations, list);
 }
 
-/* "b" stands for a device that is not there, "c" for a pod that is not known. */
+/* "b" is an absent device, "c" an unknown pod. */
 static void test_allocations_that_have_a_pod_and_a_device_are_told(AllocationsFixture *f,
 								   gconstpointer data)
 {

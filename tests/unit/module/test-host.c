@@ -16,7 +16,7 @@
 
 typedef struct {
 	char *dir;
-	GPtrArray *all; /* settings that modules may still look at */
+	GPtrArray *all; /* settings that modules may still use */
 	RdmadServices *services;
 	RdmadSettings *now;
 	guint64 heard; /* event log entries */
@@ -80,7 +80,7 @@ static void collect(const RdmadEventLogEntry *entry, gpointer data)
 		g_ptr_array_add(data, g_strdup(entry->message));
 }
 
-/* Records of the modules since the last call: "good create none; good start none". */
+/* Returns the records of the modules since the last call: "good create none; good start none". */
 static char *heard(Fixture *f)
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
@@ -186,7 +186,7 @@ static void test_what_a_module_leaves_behind_is_freed(Fixture *f, gconstpointer 
 	g_assert_cmpstr(rdmad_attributes_get(f->services->attributes, "test:leaky"), ==, "yes");
 	stats_expect(f->services->stats, "test_leaky", "4;");
 	rdmad_modules_stop(f->services->modules);
-	/* The leaked timers call into freed memory if they are still there: ASan would tell. */
+	/* Leaked timers would call into freed memory, which ASan reports. */
 	g_clear_pointer(&f->services->modules, rdmad_modules_free);
 	stats_expect(f->services->stats, "test_leaky", "");
 	g_assert_null(rdmad_attributes_get(f->services->attributes, "test:leaky"));
@@ -267,7 +267,7 @@ static void test_a_reload_starts_what_is_new_and_ends_what_is_gone(Fixture *f, g
 	g_assert_no_error(error);
 	assert_heard(f, "busy create none; busy start none; good stop none; good destroy none");
 	g_assert_cmpuint(rdmad_modules_count(f->services->modules), ==, 1);
-	/* The shared object is still there and serves again. */
+	/* The shared object is still loaded and is used again. */
 	reload(f, "modules = { good = { }; busy = { }; };", &error);
 	g_assert_no_error(error);
 	assert_heard(f, "good create none; good start none");

@@ -42,7 +42,7 @@ static void test_what_was_written_is_read(void)
 	g_assert_cmpstr(text, ==, "text");
 }
 
-/* Another file each time: a process that has mapped the old one keeps it. */
+/* Writes a new file each time: a process may have mapped the old one. */
 static void test_bytes_are_written_whole(void)
 {
 	static const guint8 LIBRARY[] = { 0x7f, 'E', 'L', 'F', 0, 0, 1, 0 };
@@ -111,7 +111,7 @@ static void test_the_list_names_all_and_remove_takes_one(void)
 	g_assert_cmpuint(g_strv_length(none), ==, 0);
 }
 
-/* It fails at what it does not expect there. */
+/* The removal fails at an unexpected entry. */
 static void test_a_removal_that_fails_is_gone_on_with(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();
@@ -146,7 +146,7 @@ static void test_a_run_directory_that_was_removed_is_made_again(void)
 	g_assert_true(rdmad_allocation_dir_has(run_dir, ID, "file", NULL));
 }
 
-/* The target of a link is never written, listed or removed. */
+/* The target of a link must not be written, listed or removed. */
 static void test_links_are_not_followed(void)
 {
 	static const char *const links[] = { "allocations", "allocations/" ID };
@@ -219,7 +219,7 @@ typedef struct {
 	RdmadSpareDirs *spares;
 } Fixture;
 
-/* All names in <run_dir>/allocations, the hidden ones as well. */
+/* Counts all names in <run_dir>/allocations, including hidden ones. */
 static guint count_all(const char *run_dir)
 {
 	g_autofree char *path = g_build_filename(run_dir, "allocations", NULL);
@@ -264,7 +264,7 @@ static void expect_file(const char *run_dir, const char *id, const char *name, c
 	g_assert_cmpuint(st.st_mode & 07777, ==, 0644);
 }
 
-/* More of them than there are spare ones. */
+/* More allocations than spare directories. */
 static void test_a_spare_one_becomes_that_of_an_allocation(Fixture *f, gconstpointer data)
 {
 	g_auto(GStrv) names = NULL;
@@ -297,7 +297,7 @@ static void test_what_four_calls_have_taken_is_made_again_in_one_turn(Fixture *f
 	g_assert_cmpuint(count_all(f->run_dir), ==, n + 4);
 }
 
-/* A file is shared until one of them is written. */
+/* Directories share a file until it is written in one of them. */
 static void test_a_file_of_one_is_not_that_of_another(Fixture *f, gconstpointer data)
 {
 	static const char other[] = "fedcba9876543210";

@@ -15,7 +15,7 @@ typedef struct {
 	RdmadLoop *loop;
 	RdmadAttributes *attributes;
 	Turns turns;
-	GString *seen; /* "name=value," or "name," when it went */
+	GString *seen; /* "name=value,", or "name," for a removal */
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
@@ -34,7 +34,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_loop_free(f->loop);
 }
 
-/* Runs the loop and checks what the watchers saw. */
+/* Runs the loop and compares what the watchers got. */
 static void expect(Fixture *f, const char *seen)
 {
 	turns_run(&f->turns);

@@ -16,7 +16,7 @@ typedef struct {
 	RdmadEventLog *event_log;
 	Turns turns;
 	RdmadWatch *watch;
-	GString *seen; /* messages, each with a comma behind it */
+	GString *seen; /* messages, each followed by a comma */
 	guint64 last;
 	guint count;
 } Fixture;
@@ -126,7 +126,7 @@ static void post_many(const RdmadEventLogEntry *entry, gpointer data)
 	if (f->count++ == 0)
 		for (guint i = 0; i < RDMAD_EVENT_LOG_MAX + 1; i++)
 			post(f, "more");
-	/* Its slot has been written over, the entry itself is still there. */
+	/* Its place in the ring has another entry, but the entry still exists. */
 	g_assert_cmpstr(entry->message, ==, message);
 }
 

@@ -61,7 +61,7 @@ static void see_settled(gpointer data)
 
 static const RdmadInventoryOps see = { see_added, see_changed, see_removed, see_settled };
 
-/* Runs the loop and checks what the watchers saw. */
+/* Runs the loop and compares what the watchers got. */
 static void expect(Fixture *f, const char *seen)
 {
 	turns_run(&f->turns);
@@ -105,7 +105,7 @@ static void test_devices_are_found_in_natural_order(Fixture *f, gconstpointer da
 	g_assert_null(rdmad_inventory_lookup_name(f->inv, "mlx5_1"));
 }
 
-/* Most events are about something else: looks that find nothing new must not add up. */
+/* Most events concern something else: scans without a change must not accumulate memory. */
 static void test_looks_without_news_keep_nothing(Fixture *f, gconstpointer data)
 {
 	look(f, "a");
@@ -113,7 +113,7 @@ static void test_looks_without_news_keep_nothing(Fixture *f, gconstpointer data)
 	for (guint i = 0; i < 100; i++)
 		look(f, "a");
 	expect(f, "");
-	/* The list's own, and the one that watchers know. */
+	/* The references of the list, and of the watchers' list. */
 	g_assert_cmpint(rdmad_inventory_nth(f->inv, 0)->refs, <=, 2);
 }
 
@@ -300,7 +300,7 @@ static void test_the_event_log_says_what_happened(Fixture *f, gconstpointer data
 			"a device-removed: a\n");
 }
 
-/* The kernel has made it again between two scans: another index. */
+/* The kernel has added the device again between two scans, with another index. */
 static void test_a_device_that_came_back_has_not_flapped(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GString) said = g_string_new(NULL);

@@ -53,7 +53,8 @@ static void test_the_first_listed_holds_a_slot(void)
 	g_assert_cmpstr(rdmad_pod_list_holder(list, "rdma/hca", "b")->pod_name, ==, "second");
 }
 
-/* One container with several resources, fields that a later kubelet adds, and what is not ours. */
+/* One container with several resources, fields of later versions, and resources of other
+ * plugins. */
 static void test_a_whole_message_is_understood(void)
 {
 	char *gpu[] = { (char *)"GPU-1" }, *hca[] = { (char *)"a", (char *)"b" };
@@ -134,7 +135,7 @@ static void test_a_pod_without_a_name_is_refused(void)
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 }
 
-/* Wire bytes of `n` empty pods: two bytes each, a hundred in memory. */
+/* Returns `n` empty pods: two bytes each on the wire, a hundred in memory. */
 static void test_a_message_that_grows_without_bound_is_refused(void)
 {
 	const gsize n = 4 << 20;

@@ -13,13 +13,13 @@
 #define SOME_MODULE ((RdmadModule *)0x10)
 
 typedef struct {
-	AllocationsFixture base; /* first: its functions take it */
+	AllocationsFixture base; /* first: its functions take the fixture */
 	char *socket_dir, *socket;
 	RdmadGrpcServer *server;
 	RdmadPods *pods;
 	RdmadEvent *too_long;
-	char *text;	      /* what kubelet lists */
-	RdmadGrpcStatus fail; /* instead, `failures` times */
+	char *text;	      /* kubelet's list */
+	RdmadGrpcStatus fail; /* returned instead, `failures` times */
 	guint failures;
 	guint lists, answers, good;
 	int code; /* of the last error, or -1 */
@@ -276,7 +276,7 @@ static void test_an_owner_that_has_ended_is_not_called(Fixture *f, gconstpointer
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, NULL, NULL);
-	/* The one without a notification leaves nothing behind. */
+	/* A refresh without a callback is not counted. */
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 1);
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 0);
 	refresh(f);
@@ -287,7 +287,7 @@ static void test_a_refresh_that_is_cancelled_is_not_answered(Fixture *f, gconstp
 {
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
-	rdmad_loop_turn(f->base.loop); /* one is being asked for, one waits */
+	rdmad_loop_turn(f->base.loop); /* one List is running, one is waiting */
 	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
 	rdmad_pods_cancel(f->pods, answered, f);
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 0);
