@@ -108,7 +108,7 @@ static void test_input_larger_than_a_pipe_arrives_whole(Fixture *f, gconstpointe
 	g_assert_cmpstr(g_strstrip(f->output), ==, "300000");
 }
 
-static void test_input_that_nobody_reads_holds_nobody_up(Fixture *f, gconstpointer data)
+static void test_unread_input_blocks_nothing(Fixture *f, gconstpointer data)
 {
 	g_autofree char *input = g_strnfill(300000, 'i');
 
@@ -278,7 +278,7 @@ static void test_a_child_on_the_host_has_the_namespaces_of_pid_1(Fixture *f, gco
 		g_assert_cmpstr(g_strstrip(f->output), ==, host);
 }
 
-static void test_nobody_hears_of_a_cancelled_child(Fixture *f, gconstpointer data)
+static void test_a_cancelled_child_is_not_reported(Fixture *f, gconstpointer data)
 {
 	RdmadChild *child = start(f, "exec sleep 1000", (RdmadChildSpec){ 0 });
 	const pid_t pid = rdmad_child_pid(child);
@@ -365,7 +365,7 @@ const UnitTest unit_tests[] = {
 	TEST(status_and_both_streams_come_back),
 	TEST(a_signal_is_no_exit_status),
 	TEST(input_larger_than_a_pipe_arrives_whole),
-	TEST(input_that_nobody_reads_holds_nobody_up),
+	TEST(unread_input_blocks_nothing),
 	TEST(the_end_of_long_output_is_kept),
 	TEST(nothing_is_inherited),
 	TEST(the_deadline_ends_the_whole_group),
@@ -377,7 +377,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_child_runs_in_the_namespace_that_it_was_given),
 	TEST(nothing_leaves_a_cgroup),
 	TEST(a_child_on_the_host_has_the_namespaces_of_pid_1),
-	TEST(nobody_hears_of_a_cancelled_child),
+	TEST(a_cancelled_child_is_not_reported),
 	TEST(a_child_goes_with_its_owner),
 	TEST(a_child_waits_until_its_birth_was_noted),
 	TEST(a_child_that_is_not_noted_never_runs),

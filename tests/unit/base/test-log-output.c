@@ -136,8 +136,9 @@ static guint drain(int fd, GString *all)
 	return (guint)all->len;
 }
 
-static void test_a_blocked_reader_costs_one_wait_and_is_told_what_was_lost(Fixture *f,
-									   gconstpointer data)
+static void
+test_a_blocked_reader_costs_one_wait_and_gets_the_number_of_lost_lines(Fixture *f,
+								       gconstpointer data)
 {
 	g_autoptr(GString) before = g_string_new(NULL), after = g_string_new(NULL);
 	g_autofree char *told = NULL;
@@ -233,7 +234,7 @@ const UnitTest unit_tests[] = {
 	TEST(without_its_socket_the_journal_is_written_to_as_a_stream),
 	TEST(a_journal_that_does_not_read_is_not_waited_for),
 	TEST(json_goes_to_the_descriptor_as_it_is),
-	TEST(a_blocked_reader_costs_one_wait_and_is_told_what_was_lost),
+	TEST(a_blocked_reader_costs_one_wait_and_gets_the_number_of_lost_lines),
 	TEST(a_torn_line_ends_before_the_next),
 	TEST(a_closed_reader_is_no_harm),
 	TEST(an_old_errno_is_no_reason_to_try_for_ever),

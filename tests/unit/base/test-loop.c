@@ -83,7 +83,7 @@ static void read_byte(int fd, RdmadIo ready, gpointer data)
 	rdmad_loop_stop(f->loop);
 }
 
-static void test_io_is_heard_only_while_it_is_wanted(Fixture *f, gconstpointer data)
+static void test_io_is_reported_only_while_it_is_wanted(Fixture *f, gconstpointer data)
 {
 	int fds[2];
 	RdmadEvent *io, *timer;
@@ -526,7 +526,7 @@ static void test_the_end_of_a_turn_comes_once_after_all_that_is_ready(void)
 const UnitTest unit_tests[] = {
 	TEST(a_timer_fires_once_and_can_be_armed_again),
 	TEST(an_event_may_be_freed_from_its_own_callback),
-	TEST(io_is_heard_only_while_it_is_wanted),
+	TEST(io_is_reported_only_while_it_is_wanted),
 	TEST(the_end_of_a_child_comes_with_its_status),
 	TEST(a_child_that_was_reaped_elsewhere_ends_too),
 	TEST(who_is_no_child_is_not_watched),

@@ -249,7 +249,7 @@ static void test_who_hangs_up_is_noticed_before_the_answer(Fixture *f, gconstpoi
 	g_assert_cmpuint(f->gone, ==, 1);
 }
 
-static void test_an_answer_to_nobody_is_an_error(Fixture *f, gconstpointer data)
+static void test_an_answer_without_a_peer_is_an_error(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -371,7 +371,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_message_of_the_largest_size_passes),
 	TEST(a_socket_holds_the_largest_message_of_all),
 	TEST(who_hangs_up_is_noticed_before_the_answer),
-	TEST(an_answer_to_nobody_is_an_error),
+	TEST(an_answer_without_a_peer_is_an_error),
 	TEST(who_does_not_wait_for_the_answer_is_cut),
 	TEST(one_connection_too_many_is_closed),
 	TEST(who_says_nothing_in_time_is_cut),

@@ -140,8 +140,8 @@ static void test_a_failure_comes_with_its_error(Fixture *f, gconstpointer data)
 	g_assert_error(f->error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 }
 
-static void test_at_the_deadline_the_loop_is_told_and_the_job_sees_it(Fixture *f,
-								      gconstpointer data)
+static void test_at_the_deadline_the_loop_is_notified_and_the_job_cancelled(Fixture *f,
+									    gconstpointer data)
 {
 	f->wanted = 1;
 	submit(f, &endless, NULL, 3, 20);
@@ -153,7 +153,7 @@ static void test_at_the_deadline_the_loop_is_told_and_the_job_sees_it(Fixture *f
 	g_assert_cmpint(g_atomic_int_get(&freed), ==, 1 + g_atomic_int_get(&begun));
 }
 
-static void test_a_cancelled_job_is_never_heard_of_again(Fixture *f, gconstpointer data)
+static void test_a_cancelled_job_is_never_reported(Fixture *f, gconstpointer data)
 {
 	f->wanted = 1;
 	rdmad_job_cancel(submit(f, &endless, NULL, 3, 1000));
@@ -205,7 +205,7 @@ static void test_no_thread_is_held_up_by_a_stuck_one(Fixture *f, gconstpointer d
 	g_assert_cmpint(f->sum, ==, 100);
 }
 
-static void test_jobs_that_hang_hold_up_nobody(Fixture *f, gconstpointer data)
+static void test_hanging_jobs_delay_no_others(Fixture *f, gconstpointer data)
 {
 	const gint64 began_us = g_get_monotonic_time();
 
@@ -333,7 +333,7 @@ static void test_inputs_are_freed_on_a_worker(Fixture *f, gconstpointer data)
 	g_assert_cmpint(g_atomic_int_get(&freed_on_loop), ==, 0);
 }
 
-static void test_results_that_nobody_takes_are_freed_on_a_worker(Fixture *f, gconstpointer data)
+static void test_unused_results_are_freed_on_a_worker(Fixture *f, gconstpointer data)
 {
 	RdmadJob *jobs[2];
 
@@ -380,17 +380,17 @@ static void test_at_the_end_all_is_freed_on_a_worker(Fixture *f, gconstpointer d
 const UnitTest unit_tests[] = {
 	TEST(results_of_many_jobs_come_back_on_the_loop),
 	TEST(a_failure_comes_with_its_error),
-	TEST(at_the_deadline_the_loop_is_told_and_the_job_sees_it),
-	TEST(a_cancelled_job_is_never_heard_of_again),
+	TEST(at_the_deadline_the_loop_is_notified_and_the_job_cancelled),
+	TEST(a_cancelled_job_is_never_reported),
 	TEST(no_error_is_no_failure),
 	TEST(inputs_are_freed_on_a_worker),
-	TEST(results_that_nobody_takes_are_freed_on_a_worker),
+	TEST(unused_results_are_freed_on_a_worker),
 	TEST(a_job_that_only_frees_is_never_refused),
 	TEST(at_the_end_all_is_freed_on_a_worker),
 	TEST(jobs_end_with_their_owner),
 	TEST(a_full_queue_refuses_and_frees_the_input),
 	TEST(no_thread_is_held_up_by_a_stuck_one),
-	TEST(jobs_that_hang_hold_up_nobody),
+	TEST(hanging_jobs_delay_no_others),
 	TEST(threads_are_bounded_whatever_hangs),
 	UNIT_TEST("/work/jobs_are_counted_by_what_became_of_them",
 		  test_jobs_are_counted_by_what_became_of_them),

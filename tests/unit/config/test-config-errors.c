@@ -187,7 +187,7 @@ static void assert_words(const char *message, const Bad *row)
 			g_error("\"%s\" does not say \"%s\"", message, row->words[i]);
 }
 
-static void test_every_mistake_is_told_with_its_place(void)
+static void test_every_mistake_is_reported_with_its_place(void)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(GError) error = NULL;
@@ -213,7 +213,7 @@ static void assert_refused(const char *text, gsize length, const char *words)
 	g_assert_nonnull(strstr(error->message, words));
 }
 
-static void test_a_nul_byte_is_told_with_its_line(void)
+static void test_a_nul_byte_is_reported_with_its_line(void)
 {
 	assert_refused("count = 5;\n\0", 12, "x.conf:2: holds a NUL byte");
 }
@@ -254,8 +254,8 @@ static void test_too_large_a_text_is_refused(void)
 #define TEST(name) UNIT_TEST("/config-errors/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(every_mistake_is_told_with_its_place),
-	TEST(a_nul_byte_is_told_with_its_line),
+	TEST(every_mistake_is_reported_with_its_place),
+	TEST(a_nul_byte_is_reported_with_its_line),
 	TEST(deep_nesting_is_refused),
 	TEST(too_many_settings_are_refused),
 	TEST(too_large_a_text_is_refused),

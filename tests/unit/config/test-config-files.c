@@ -93,7 +93,7 @@ static void test_a_fifo_does_not_stop_the_daemon(Fixture *f, gconstpointer data)
 	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/rdmad.conf: is not a regular file");
 }
 
-static void test_a_path_through_a_file_tells_the_reason(Fixture *f, gconstpointer data)
+static void test_a_path_through_a_file_has_a_reason(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "");
 	g_free(f->main);
@@ -255,7 +255,7 @@ static void test_a_value_from_an_included_file_knows_its_place(Fixture *f, gcons
 	g_assert_cmpstr(error->message, ==, expected);
 }
 
-static void test_what_cannot_be_included_is_told(Fixture *f, gconstpointer data)
+static void test_a_failed_include_is_reported(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "@include \"none\"\n");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
@@ -353,7 +353,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_file_that_is_not_there_is_not_found),
 	TEST(a_directory_is_no_file),
 	TEST(a_fifo_does_not_stop_the_daemon),
-	TEST(a_path_through_a_file_tells_the_reason),
+	TEST(a_path_through_a_file_has_a_reason),
 	TEST(a_huge_file_is_refused),
 	TEST(a_file_without_settings_is_fine),
 	TEST(dropins_merge_in_the_order_of_their_names),
@@ -373,7 +373,7 @@ const UnitTest unit_tests[] = {
 	TEST(at_include_puts_text_in_its_place),
 	TEST(errors_in_an_included_file_name_it),
 	TEST(a_value_from_an_included_file_knows_its_place),
-	TEST(what_cannot_be_included_is_told),
+	TEST(a_failed_include_is_reported),
 	TEST(no_descriptor_is_no_fault_of_the_configuration),
 	{ 0 },
 };

@@ -412,8 +412,9 @@ static void check_stale(Fixture *f, guint i)
 	rdmad_pods_free(pods);
 }
 
-static void test_a_directory_without_a_allocation_goes_when_nobody_can_have_it(Fixture *f,
-									       gconstpointer data)
+static void
+test_a_directory_without_an_allocation_is_removed_when_no_pod_can_have_it(Fixture *f,
+									  gconstpointer data)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(stale_cases); i++) {
 		Fixture one = { 0 };
@@ -455,7 +456,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_name_that_a_allocation_may_have_stays_until_the_allocation_ends),
 	TEST(a_specification_of_others_is_left_alone),
 	TEST(a_specification_that_was_removed_is_not_relied_upon),
-	TEST(a_directory_without_a_allocation_goes_when_nobody_can_have_it),
+	TEST(a_directory_without_an_allocation_is_removed_when_no_pod_can_have_it),
 	TEST(slots_recall_the_id_of_their_directory),
 	{ 0 },
 };

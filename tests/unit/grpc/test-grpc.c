@@ -224,7 +224,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->text);
 }
 
-static void test_who_replied_hears_no_end(Fixture *f, gconstpointer data)
+static void test_no_end_is_reported_after_the_reply(Fixture *f, gconstpointer data)
 {
 	call(f, "/t.T/TooMuch", "", 0);
 	run_until(f, &f->dones, 1);
@@ -390,7 +390,7 @@ static void test_a_channel_finds_a_server_that_came_again(Fixture *f, gconstpoin
 	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
 }
 
-static void test_no_server_is_unavailable_and_told_later(Fixture *f, gconstpointer data)
+static void test_no_server_is_unavailable_and_reported_later(Fixture *f, gconstpointer data)
 {
 	g_clear_pointer(&f->server, rdmad_grpc_server_free);
 	call(f, "/t.T/Echo", "x", 0);
@@ -422,14 +422,14 @@ static void test_a_drain_waits_for_open_calls(Fixture *f, gconstpointer data)
 	run_until(f, &f->drained, 1);
 }
 
-static void test_a_drain_of_an_idle_server_is_told_from_the_loop(Fixture *f, gconstpointer data)
+static void test_a_drain_of_an_idle_server_ends_on_the_loop(Fixture *f, gconstpointer data)
 {
 	rdmad_grpc_server_drain(f->server, count_drained, f);
 	g_assert_cmpuint(f->drained, ==, 0);
 	run_until(f, &f->drained, 1);
 }
 
-static void test_what_a_module_leaves_is_freed_without_a_word(Fixture *f, gconstpointer data)
+static void test_objects_of_an_ended_module_are_freed_silently(Fixture *f, gconstpointer data)
 {
 	g_autofree char *path = g_strconcat(f->path, "2", NULL);
 	RdmadGrpcChannel *left = rdmad_grpc_channel_new(f->loop, SOME_MODULE, path, 0);
@@ -567,7 +567,7 @@ const UnitTest unit_tests[] = {
 	TEST(calls_are_counted_on_both_sides),
 	TEST(a_call_that_is_given_up_is_counted_once),
 	TEST(a_call_is_answered),
-	TEST(who_replied_hears_no_end),
+	TEST(no_end_is_reported_after_the_reply),
 	TEST(a_failure_comes_with_its_text),
 	TEST(a_stream_is_sent_message_by_message),
 	TEST(a_large_message_goes_both_ways),
@@ -580,10 +580,10 @@ const UnitTest unit_tests[] = {
 	TEST(a_server_may_be_freed_from_a_handler),
 	TEST(a_freed_server_ends_its_calls),
 	TEST(a_channel_finds_a_server_that_came_again),
-	TEST(no_server_is_unavailable_and_told_later),
+	TEST(no_server_is_unavailable_and_reported_later),
 	TEST(a_drain_waits_for_open_calls),
-	TEST(a_drain_of_an_idle_server_is_told_from_the_loop),
-	TEST(what_a_module_leaves_is_freed_without_a_word),
+	TEST(a_drain_of_an_idle_server_ends_on_the_loop),
+	TEST(objects_of_an_ended_module_are_freed_silently),
 	TEST(a_call_ends_when_epoll_refuses_its_connection),
 	TEST(a_server_that_epoll_refuses_is_an_error),
 	TEST(the_oldest_idle_connection_yields_to_a_new_one),

@@ -197,7 +197,8 @@ static void test_an_interim_response_is_passed_over(Fixture *f, gconstpointer da
 }
 
 /* The old connection waits for its final frames to be read; new calls must not. */
-static void test_after_nonsense_the_next_call_has_a_new_connection(Fixture *f, gconstpointer data)
+static void test_after_invalid_bytes_the_next_call_has_a_new_connection(Fixture *f,
+									gconstpointer data)
 {
 	static const char nonsense[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
 	int first;
@@ -283,7 +284,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_response_may_be_cut_anywhere),
 	TEST(a_response_that_stops_anywhere_is_unavailable),
 	TEST(wrong_responses_have_their_status),
-	TEST(after_nonsense_the_next_call_has_a_new_connection),
+	TEST(after_invalid_bytes_the_next_call_has_a_new_connection),
 	TEST(after_a_deadline_the_next_call_has_a_new_connection),
 	TEST(a_deadline_ends_no_other_call_of_the_connection),
 	TEST(another_server_at_the_path_gets_the_next_call),

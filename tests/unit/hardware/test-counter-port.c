@@ -148,7 +148,7 @@ static void test_netlink_has_all_but_the_setting_beside_them(Fixture *f, gconstp
 	assert_hw(f, "lifespan=20;out_of_sequence=5;");
 }
 
-static void test_a_setting_that_cannot_be_read_is_said(Fixture *f, gconstpointer data)
+static void test_an_unreadable_setting_is_reported(Fixture *f, gconstpointer data)
 {
 	kernel_knows = TRUE;
 	put(f, HW "/lifespan", "N/A\n");
@@ -160,7 +160,7 @@ static void test_a_setting_that_cannot_be_read_is_said(Fixture *f, gconstpointer
 }
 
 /* Otherwise a new failure would get the long back-off of old ones. */
-static void test_what_netlink_gave_again_is_new_to_failing(Fixture *f, gconstpointer data)
+static void test_a_source_that_recovered_has_a_short_back_off_again(Fixture *f, gconstpointer data)
 {
 	put(f, HW "/out_of_sequence", "refused\n");
 	assert_hw(f, "!Operation not supported;");
@@ -185,7 +185,7 @@ static void test_a_port_without_counters_has_not_failed(Fixture *f, gconstpointe
 }
 
 /* The driver logs one line for all counters, and then none. */
-static void test_a_driver_that_fails_is_said_once_for_all_counters(Fixture *f, gconstpointer data)
+static void test_a_failing_driver_is_reported_once_for_all_counters(Fixture *f, gconstpointer data)
 {
 	put(f, HW "/lifespan", "10\n");
 	put(f, HW "/out_of_buffer", "refused\n");
@@ -276,10 +276,10 @@ const UnitTest unit_tests[] = {
 	TEST(files_are_read_where_netlink_has_no_counters),
 	TEST(netlink_is_asked_again_after_a_minute),
 	TEST(netlink_has_all_but_the_setting_beside_them),
-	TEST(a_setting_that_cannot_be_read_is_said),
-	TEST(what_netlink_gave_again_is_new_to_failing),
+	TEST(an_unreadable_setting_is_reported),
+	TEST(a_source_that_recovered_has_a_short_back_off_again),
 	TEST(a_port_without_counters_has_not_failed),
-	TEST(a_driver_that_fails_is_said_once_for_all_counters),
+	TEST(a_failing_driver_is_reported_once_for_all_counters),
 	TEST(the_counter_that_makes_the_others_cheap_is_read_first),
 	TEST(a_rate_is_read_when_the_state_changes_or_after_a_minute),
 	TEST(a_state_that_netlink_has_not_is_read_from_files),

@@ -172,7 +172,7 @@ static void test_values_are_read_again_each_time(Fixture *f, gconstpointer data)
 }
 
 /* Each beside a valid counter, which it must not affect. */
-static void test_what_is_no_number_is_said_and_is_not_zero(Fixture *f, gconstpointer data)
+static void test_an_invalid_number_is_reported_and_is_not_zero(Fixture *f, gconstpointer data)
 {
 	g_autofree char *huge = g_strnfill(5000, '1');
 	const struct {
@@ -251,7 +251,7 @@ static void test_a_directory_of_thousands_is_refused_whole(Fixture *f, gconstpoi
 	assert_counters(f, "port/1 *!Argument list too long\nhw/1 good=3\n");
 }
 
-static void test_a_counter_that_failed_is_left_alone_and_comes_back(Fixture *f, gconstpointer data)
+static void test_a_failed_counter_is_skipped_and_read_later(Fixture *f, gconstpointer data)
 {
 	put(f, COUNTERS "/bad", "N/A\n", -1);
 	put(f, COUNTERS "/good", "3\n", -1);
@@ -309,7 +309,7 @@ static void test_a_renewed_reader_knows_what_failed(Fixture *f, gconstpointer da
 	assert_counters(f, "port/1 bad=1\n");
 }
 
-static void test_names_are_looked_for_again(Fixture *f, gconstpointer data)
+static void test_names_are_listed_again(Fixture *f, gconstpointer data)
 {
 	g_autofree char *a = full_path(f, COUNTERS "/a");
 
@@ -332,7 +332,7 @@ static void set_old(const Fixture *f, const char *path)
 	g_assert_cmpint(utimensat(AT_FDCWD, full, times, 0), ==, 0);
 }
 
-static void test_a_counter_that_left_makes_names_be_looked_for_again(Fixture *f, gconstpointer data)
+static void test_a_removed_counter_causes_a_new_listing(Fixture *f, gconstpointer data)
 {
 	g_autofree char *a = full_path(f, COUNTERS "/a");
 
@@ -347,8 +347,7 @@ static void test_a_counter_that_left_makes_names_be_looked_for_again(Fixture *f,
 	assert_counters(f, "port/1 b=2\nport/1 c=3\n");
 }
 
-static void test_a_directory_in_the_place_of_another_is_looked_through(Fixture *f,
-								       gconstpointer data)
+static void test_a_replaced_directory_is_listed_again(Fixture *f, gconstpointer data)
 {
 	g_autofree char *here = full_path(f, COUNTERS);
 	g_autofree char *there = full_path(f, "old");
@@ -363,7 +362,7 @@ static void test_a_directory_in_the_place_of_another_is_looked_through(Fixture *
 	assert_counters(f, "port/1 a=1\nport/1 b=2\n");
 }
 
-static void test_a_device_that_has_left_is_gone(Fixture *f, gconstpointer data)
+static void test_a_removed_device_is_not_listed(Fixture *f, gconstpointer data)
 {
 	g_autofree char *from = full_path(f, "sys/class/infiniband/mlx5_0");
 	g_autofree char *to = full_path(f, "sys/class/infiniband/renamed");
@@ -396,7 +395,7 @@ static gpointer read_when_cancelled(gpointer input, const RdmadJob *job, GError 
 	return NULL;
 }
 
-static void test_a_reading_that_nobody_waits_for_stops(Fixture *f, gconstpointer data)
+static void test_a_cancelled_reading_stops(Fixture *f, gconstpointer data)
 {
 	static const RdmadJobClass klass = { .name = "read", .run = read_when_cancelled };
 	RdmadLoop *loop = rdmad_loop_new();
@@ -454,18 +453,18 @@ const UnitTest unit_tests[] = {
 	TEST(a_device_without_counters_has_its_state),
 	TEST(a_state_that_cannot_be_read_is_unknown),
 	TEST(values_are_read_again_each_time),
-	TEST(what_is_no_number_is_said_and_is_not_zero),
+	TEST(an_invalid_number_is_reported_and_is_not_zero),
 	TEST(what_is_no_file_is_not_followed_and_holds_nobody),
 	TEST(a_directory_that_is_a_file_fails_alone),
 	TEST(a_directory_of_thousands_is_refused_whole),
-	TEST(a_counter_that_failed_is_left_alone_and_comes_back),
+	TEST(a_failed_counter_is_skipped_and_read_later),
 	TEST(a_group_that_came_back_is_new_to_failing),
 	TEST(a_renewed_reader_knows_what_failed),
-	TEST(names_are_looked_for_again),
-	TEST(a_counter_that_left_makes_names_be_looked_for_again),
-	TEST(a_directory_in_the_place_of_another_is_looked_through),
-	TEST(a_device_that_has_left_is_gone),
-	TEST(a_reading_that_nobody_waits_for_stops),
+	TEST(names_are_listed_again),
+	TEST(a_removed_counter_causes_a_new_listing),
+	TEST(a_replaced_directory_is_listed_again),
+	TEST(a_removed_device_is_not_listed),
+	TEST(a_cancelled_reading_stops),
 	UNIT_TEST("/counter-reader/recorded_machines_are_read", test_recorded_machines_are_read),
 	{ 0 },
 };

@@ -231,7 +231,7 @@ static void test_threads_of_a_process_are_one_user(Fixture *f, gconstpointer dat
 	assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n200 " UID " " ID ": qp=1 cq=1 mr=1 pd=1\n");
 }
 
-static void test_a_thread_that_does_not_say_whose_it_is_is_a_user(Fixture *f, gconstpointer data)
+static void test_a_thread_of_an_unknown_process_is_a_user(Fixture *f, gconstpointer data)
 {
 	static const char *const texts[] = { "",
 					     "Tgid:\t200\n",
@@ -255,7 +255,7 @@ static void test_only_what_there_is_is_asked_for(Fixture *f, gconstpointer data)
 }
 
 /* Any contents and any type of file are harmless. */
-static void test_a_cgroup_that_tells_nothing_is_no_pod(Fixture *f, gconstpointer data)
+static void test_a_cgroup_without_a_uid_is_no_pod(Fixture *f, gconstpointer data)
 {
 	g_autofree char *huge = g_strnfill(RDMAD_SYSROOT_MAX + 1, '/');
 	g_autofree char *path = g_build_filename(f->machine->dir, "proc/" PID "/cgroup", NULL);
@@ -270,7 +270,7 @@ static void test_a_cgroup_that_tells_nothing_is_no_pod(Fixture *f, gconstpointer
 	assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " - -: qp=1 cq=1 mr=1 pd=1\n");
 }
 
-static void test_what_cannot_be_listed_says_why_and_is_not_zero(Fixture *f, gconstpointer data)
+static void test_what_cannot_be_listed_has_a_reason_and_is_not_zero(Fixture *f, gconstpointer data)
 {
 	static const struct {
 		const char *refused;
@@ -309,8 +309,7 @@ static void test_without_rdma_netlink_nobody_is_known(Fixture *f, gconstpointer 
 }
 
 /* The driver may query its firmware for each queue pair. */
-static void test_a_list_that_takes_too_long_is_left_alone_for_a_while(Fixture *f,
-								      gconstpointer data)
+static void test_a_list_that_takes_too_long_is_paused(Fixture *f, gconstpointer data)
 {
 	kernel.qp_message_us = RDMAD_DEVICE_USERS_MAX_US / 4;
 	kernel.qp_messages = 1000;
@@ -338,7 +337,7 @@ static gpointer read_when_cancelled(gpointer input, const RdmadJob *job, GError 
 }
 
 /* Otherwise each reading would end late and without its counters. */
-static void test_a_list_that_nobody_waited_for_is_left_alone_too(Fixture *f, gconstpointer data)
+static void test_a_cancelled_list_is_paused_too(Fixture *f, gconstpointer data)
 {
 	static const RdmadJobClass klass = { .name = "read",
 					     .run = read_when_cancelled,
@@ -362,13 +361,13 @@ static void test_a_list_that_nobody_waited_for_is_left_alone_too(Fixture *f, gco
 const UnitTest unit_tests[] = {
 	TEST(objects_are_of_the_pod_whose_process_made_them),
 	TEST(threads_of_a_process_are_one_user),
-	TEST(a_thread_that_does_not_say_whose_it_is_is_a_user),
+	TEST(a_thread_of_an_unknown_process_is_a_user),
 	TEST(only_what_there_is_is_asked_for),
-	TEST(a_cgroup_that_tells_nothing_is_no_pod),
-	TEST(what_cannot_be_listed_says_why_and_is_not_zero),
+	TEST(a_cgroup_without_a_uid_is_no_pod),
+	TEST(what_cannot_be_listed_has_a_reason_and_is_not_zero),
 	TEST(what_the_driver_cannot_list_does_not_hide_the_rest),
 	TEST(without_rdma_netlink_nobody_is_known),
-	TEST(a_list_that_takes_too_long_is_left_alone_for_a_while),
-	TEST(a_list_that_nobody_waited_for_is_left_alone_too),
+	TEST(a_list_that_takes_too_long_is_paused),
+	TEST(a_cancelled_list_is_paused_too),
 	{ 0 },
 };

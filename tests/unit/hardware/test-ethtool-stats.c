@@ -100,7 +100,7 @@ static void count(const char *name, guint64 value, gpointer data)
 	++*(guint *)data;
 }
 
-static void test_an_interface_without_statistics_says_so(void)
+static void test_an_interface_without_statistics_is_an_error(void)
 {
 	g_autoptr(RdmadEthtoolStats) stats = rdmad_ethtool_stats_new("lo", anything);
 	guint n = 0;
@@ -109,7 +109,7 @@ static void test_an_interface_without_statistics_says_so(void)
 	g_assert_cmpuint(n, ==, 0);
 }
 
-static void test_an_interface_that_is_not_there_says_so(void)
+static void test_a_missing_interface_is_an_error(void)
 {
 	g_autoptr(RdmadEthtoolStats) stats = rdmad_ethtool_stats_new("nosuchif0", anything);
 	guint n = 0;
@@ -205,8 +205,8 @@ static void test_large_drivers_are_read_and_nonsense_is_not(void)
 #define TEST(name) UNIT_TEST("/ethtool-stats/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(an_interface_without_statistics_says_so),
-	TEST(an_interface_that_is_not_there_says_so),
+	TEST(an_interface_without_statistics_is_an_error),
+	TEST(a_missing_interface_is_an_error),
 	TEST(each_reading_has_the_same_names),
 	TEST(a_value_is_found_where_its_name_is_now),
 	TEST(statistics_that_change_while_they_are_read_are_read_again),

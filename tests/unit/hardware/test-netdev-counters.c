@@ -110,7 +110,7 @@ static void test_changes_of_carrier_are_counted(void)
 }
 
 /* Older kernels lack some files; a value that is not a number is reported. */
-static void test_bad_values_are_said_and_missing_ones_are_absent(void)
+static void test_bad_values_are_reported_and_missing_ones_are_absent(void)
 {
 	static const struct {
 		const char *value, *line;
@@ -185,7 +185,7 @@ static void test_without_one_of_the_port_those_of_the_device_are_read(void)
 
 /* It may be in the network namespace of a pod now.  The ioctl for such a name would make the kernel
  * run modprobe. */
-static void test_an_interface_that_is_not_there_has_nothing_to_say(void)
+static void test_a_missing_interface_has_no_counters(void)
 {
 	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
 	RdmadDevice *dev = make_device("nosuchif0");
@@ -265,11 +265,11 @@ static void test_where_the_firmware_refuses_the_port_ethtool_is_not_asked(void)
 
 const UnitTest unit_tests[] = {
 	TEST(changes_of_carrier_are_counted),
-	TEST(bad_values_are_said_and_missing_ones_are_absent),
+	TEST(bad_values_are_reported_and_missing_ones_are_absent),
 	TEST(the_interface_of_the_port_is_read_not_what_stands_on_it),
 	TEST(of_a_bond_all_are_read),
 	TEST(without_one_of_the_port_those_of_the_device_are_read),
-	TEST(an_interface_that_is_not_there_has_nothing_to_say),
+	TEST(a_missing_interface_has_no_counters),
 	TEST(what_a_driver_does_not_have_is_no_failure),
 	TEST(where_the_firmware_refuses_the_port_ethtool_is_not_asked),
 	{ 0 },

@@ -131,7 +131,7 @@ static void no_stats(Message *msg)
 	message_add_u8(msg, ETHTOOL_A_FEC_AUTO, 1);
 }
 
-static void test_messages_without_sense_say_nothing(void)
+static void test_malformed_messages_yield_nothing(void)
 {
 	static const guint64 sum[] = { 100 };
 	static void (*const spoils[])(Message *) = { spoil_command, spoil_short, spoil_nest,
@@ -153,7 +153,7 @@ static void test_messages_without_sense_say_nothing(void)
 }
 
 /* Every namespace has "lo", whose driver has neither. */
-static void test_the_kernel_says_that_an_interface_has_no_statistics(void)
+static void test_the_kernel_reports_an_interface_without_statistics(void)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RdmadNetlink) nl = rdmad_netlink_open(NETLINK_GENERIC, &error);
@@ -181,7 +181,7 @@ const UnitTest unit_tests[] = {
 	TEST(what_a_driver_has_not_set_is_absent),
 	TEST(the_sum_of_all_lanes_is_fec_s_value),
 	TEST(the_family_has_its_number),
-	TEST(messages_without_sense_say_nothing),
-	TEST(the_kernel_says_that_an_interface_has_no_statistics),
+	TEST(malformed_messages_yield_nothing),
+	TEST(the_kernel_reports_an_interface_without_statistics),
 	{ 0 },
 };

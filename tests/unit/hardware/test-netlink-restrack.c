@@ -159,7 +159,7 @@ static void spoil_entry_type(Message *msg)
 	message_end(msg, table);
 }
 
-static void test_messages_without_sense_count_nothing(void)
+static void test_malformed_messages_count_nothing(void)
 {
 	static void (*const spoils[])(Message *) = { spoil_type, spoil_short, spoil_empty,
 						     spoil_entry_type };
@@ -183,7 +183,7 @@ static void test_messages_without_sense_count_nothing(void)
 }
 
 /* A pid of the wrong size is unknown, but the object is counted. */
-static void test_an_owner_that_is_not_understood_is_nobody(void)
+static void test_an_invalid_owner_is_unknown(void)
 {
 	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();
 	g_autoptr(GArray) users = NULL;
@@ -208,7 +208,7 @@ const UnitTest unit_tests[] = {
 	TEST(processes_beyond_the_bound_are_counted_together),
 	TEST(what_is_not_listed_is_of_nobody),
 	TEST(the_summary_has_a_total_of_each_kind),
-	TEST(messages_without_sense_count_nothing),
-	TEST(an_owner_that_is_not_understood_is_nobody),
+	TEST(malformed_messages_count_nothing),
+	TEST(an_invalid_owner_is_unknown),
 	{ 0 },
 };

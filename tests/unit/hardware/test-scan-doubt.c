@@ -71,7 +71,7 @@ static void test_no_single_failure_changes_a_device(gconstpointer data)
 			g_assert_cmpuint(scan->gpus->len, ==, before->gpus->len);
 	}
 	fault.at = 0;
-	g_test_message("%u calls: %u looks failed, %u had a stale device", calls, whole, stale);
+	g_test_message("%u calls: %u scans failed, %u had a stale device", calls, whole, stale);
 	g_assert_cmpuint(stale, >, 0);
 }
 
@@ -110,7 +110,7 @@ static void test_only_what_is_not_there_is_gone(void)
 
 /* Returns how many scans keep the previous snapshot while `errnum` persists; 20: all scans of the
  * test. */
-static guint looks_until_believed(const char *path, int errnum)
+static guint scans_until_accepted(const char *path, int errnum)
 {
 	g_autoptr(TestMachine) machine = test_machine_new("rails", "RAILS=2");
 	RdmadScan *before = scan_after(machine, NULL);
@@ -141,10 +141,10 @@ static guint looks_until_believed(const char *path, int errnum)
 
 static void test_a_broken_attribute_does_not_hold_the_others_for_ever(void)
 {
-	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EIO), ==, 5);
-	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EPERM), ==, 5);
-	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EMFILE), ==, 20);
-	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/.", EIO), ==, 20);
+	g_assert_cmpuint(scans_until_accepted("infiniband/mlx5_0/fw_ver", EIO), ==, 5);
+	g_assert_cmpuint(scans_until_accepted("infiniband/mlx5_0/fw_ver", EPERM), ==, 5);
+	g_assert_cmpuint(scans_until_accepted("infiniband/mlx5_0/fw_ver", EMFILE), ==, 20);
+	g_assert_cmpuint(scans_until_accepted("infiniband/mlx5_0/.", EIO), ==, 20);
 }
 
 /* Slots are named by the ID: a change would take them away from pods. */

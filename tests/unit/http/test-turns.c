@@ -171,7 +171,7 @@ static void test_answers_under_way_are_bounded_for_each_address(Fixture *f, gcon
 	}
 }
 
-static void test_those_who_wait_for_news_keep_no_turn(Fixture *f, gconstpointer data)
+static void test_requests_that_wait_for_events_have_no_turn(Fixture *f, gconstpointer data)
 {
 	ask(f, park);
 	run_until(f, &f->of_crowd, CROWD_SIZE);
@@ -194,7 +194,7 @@ static void test_clients_that_leave_give_their_turns_back(Fixture *f, gconstpoin
 const UnitTest unit_tests[] = {
 	TEST(another_address_waits_for_one_answer),
 	TEST(answers_under_way_are_bounded_for_each_address),
-	TEST(those_who_wait_for_news_keep_no_turn),
+	TEST(requests_that_wait_for_events_have_no_turn),
 	TEST(clients_that_leave_give_their_turns_back),
 	{ 0 },
 };

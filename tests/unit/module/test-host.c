@@ -200,8 +200,8 @@ static void assert_unready(Fixture *f, guint index, const char *reason)
 	g_assert_cmpstr(why, ==, reason);
 }
 
-static void test_a_module_is_ready_when_it_runs_and_does_not_say_otherwise(Fixture *f,
-									   gconstpointer data)
+static void test_a_running_module_is_ready_unless_it_reports_otherwise(Fixture *f,
+								       gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *why = NULL;
@@ -219,7 +219,7 @@ static void test_a_module_is_ready_when_it_runs_and_does_not_say_otherwise(Fixtu
 	assert_unready(f, 0, "it does not run");
 }
 
-static void test_an_unready_module_need_not_say_why(Fixture *f, gconstpointer data)
+static void test_an_unready_module_needs_no_reason(Fixture *f, gconstpointer data)
 {
 	bring_up(f, "modules = { busy = { }; };", NULL);
 	assert_unready(f, 0, "it gave no reason");
@@ -230,7 +230,7 @@ static void count_drained(gpointer data)
 	((Fixture *)data)->drained++;
 }
 
-static void test_a_drain_ends_when_the_last_module_says_so(Fixture *f, gconstpointer data)
+static void test_a_drain_ends_with_the_last_module(Fixture *f, gconstpointer data)
 {
 	bring_up(f, "modules = { good = { }; };", NULL);
 	rdmad_modules_drain(f->services->modules, count_drained, f);
@@ -323,9 +323,9 @@ const UnitTest unit_tests[] = {
 	TEST(an_optional_module_may_fail_at_any_step),
 	TEST(a_module_that_did_not_start_is_destroyed_without_stop),
 	TEST(what_a_module_leaves_behind_is_freed),
-	TEST(a_module_is_ready_when_it_runs_and_does_not_say_otherwise),
-	TEST(an_unready_module_need_not_say_why),
-	TEST(a_drain_ends_when_the_last_module_says_so),
+	TEST(a_running_module_is_ready_unless_it_reports_otherwise),
+	TEST(an_unready_module_needs_no_reason),
+	TEST(a_drain_ends_with_the_last_module),
 	TEST(a_drain_goes_on_while_one_is_busy),
 	TEST(a_reload_gives_new_settings),
 	TEST(a_reload_starts_what_is_new_and_ends_what_is_gone),

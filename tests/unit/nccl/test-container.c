@@ -21,7 +21,7 @@ typedef struct {
 } Fixture;
 
 /* Sets the devices of a scan; `gid_index` is the index of the pod's address. */
-static void look(Fixture *f, guint gid_index)
+static void scan(Fixture *f, guint gid_index)
 {
 	g_autofree char *text = g_strdup_printf("dev-a net=eth0 0/v2/fe80::1 %u/v2/10.0.0.7\n"
 						"dev-b net=eth1 0/v2/fe80::2 %u/v2/10.0.1.7\n",
@@ -47,7 +47,7 @@ static void setup(Fixture *f, gconstpointer data)
 	f->inventory = rdmad_inventory_new(f->allocations.loop, f->allocations.event_log);
 	f->settings = settings_from_text(NULL);
 	f->container = nccl_container_new();
-	look(f, 3);
+	scan(f, 3);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -123,7 +123,7 @@ static void test_changes(Fixture *f, gconstpointer data)
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_CHANGED);
 	assert_conf(f, id, "2 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=3");
 	nccl_container_start(f->container);
-	look(f, 5);
+	scan(f, 5);
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_CHANGED);
 	assert_conf(f, id, "3 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=5");
 	g_assert_cmpstr(nccl_env_get(f->container->first, "NCCL_IB_GID_INDEX"), ==, "3");
@@ -140,7 +140,7 @@ static void test_consistent(Fixture *f, gconstpointer data)
 	nccl_container_start(f->container);
 	g_assert_true(nccl_plan_holds(f->container->view, &f->settings->policy, f->container->first,
 				      NCCL_NEWEST, &why));
-	look(f, 5);
+	scan(f, 5);
 	update(f, id, NULL);
 	g_assert_false(nccl_plan_holds(f->container->view, &f->settings->policy,
 				       f->container->first, NCCL_NEWEST, &why));
@@ -211,13 +211,13 @@ static void test_restart(Fixture *f, gconstpointer data)
 
 	attach(f, id, "eth0", "10.0.0.7/24");
 	update(f, id, NULL);
-	look(f, 5);
+	scan(f, 5);
 	update(f, id, NULL);
 	nccl_container_free(f->container);
 	f->container = nccl_container_new();
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_SAME);
 	g_assert_cmpuint(f->container->generation, ==, 2);
-	look(f, 6);
+	scan(f, 6);
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_CHANGED);
 	assert_conf(f, id, "3 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=6");
 }
@@ -229,7 +229,7 @@ static void test_no_directory(Fixture *f, gconstpointer data)
 
 	update(f, id, NULL);
 	g_assert_true(rdmad_allocation_dir_remove(f->allocations.dir, id, NULL));
-	look(f, 5);
+	scan(f, 5);
 	attach(f, id, "eth0", "10.0.0.7/24");
 	update(f, id, NULL);
 	g_assert_false(rdmad_allocation_dir_has(f->allocations.dir, id, "nccl.conf", NULL));

@@ -112,7 +112,7 @@ static void test_the_list_names_all_and_remove_takes_one(void)
 }
 
 /* The removal fails at an unexpected entry. */
-static void test_a_removal_that_fails_is_gone_on_with(void)
+static void test_a_failed_removal_is_continued(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();
 	g_autofree char *odd = g_build_filename(dir, "allocations", ID, "odd", NULL);
@@ -265,7 +265,7 @@ static void expect_file(const char *run_dir, const char *id, const char *name, c
 }
 
 /* More allocations than spare directories. */
-static void test_a_spare_one_becomes_that_of_an_allocation(Fixture *f, gconstpointer data)
+static void test_a_spare_directory_becomes_that_of_an_allocation(Fixture *f, gconstpointer data)
 {
 	g_auto(GStrv) names = NULL;
 
@@ -316,7 +316,7 @@ static void test_an_id_that_has_a_directory_gets_no_other(Fixture *f, gconstpoin
 	expect_file(f->run_dir, ID, "own", "mine");
 }
 
-static void test_those_of_a_killed_run_are_removed(Fixture *f, gconstpointer data)
+static void test_directories_of_a_killed_run_are_removed(Fixture *f, gconstpointer data)
 {
 	static const char *const names[] = { ".spare-0", ".ended-" ID };
 
@@ -392,17 +392,17 @@ const UnitTest unit_tests[] = {
 	TEST(a_longer_file_is_not_read),
 	TEST(without_a_directory_there_is_nothing),
 	TEST(the_list_names_all_and_remove_takes_one),
-	TEST(a_removal_that_fails_is_gone_on_with),
+	TEST(a_failed_removal_is_continued),
 	TEST(a_run_directory_that_was_removed_is_made_again),
 	TEST(links_are_not_followed),
 	TEST(an_id_is_one_name),
 	TEST(unfinished_files_are_cleaned),
 	TEST(what_a_kill_left_unfinished_is_replaced),
-	SPARE_TEST(a_spare_one_becomes_that_of_an_allocation),
+	SPARE_TEST(a_spare_directory_becomes_that_of_an_allocation),
 	SPARE_TEST(what_four_calls_have_taken_is_made_again_in_one_turn),
 	SPARE_TEST(a_file_of_one_is_not_that_of_another),
 	SPARE_TEST(an_id_that_has_a_directory_gets_no_other),
-	SPARE_TEST(those_of_a_killed_run_are_removed),
+	SPARE_TEST(directories_of_a_killed_run_are_removed),
 	SPARE_TEST(where_the_place_is_lost_the_usual_way_makes_it),
 	SPARE_TEST(a_link_in_their_place_is_not_followed),
 	{ 0 },

@@ -238,8 +238,8 @@ static void test_a_shared_slot_whose_holder_lives_is_given_with_a_warning(Alloca
 			    "allocation-named ");
 }
 
-static void test_the_next_pod_has_another_allocation_and_both_are_told(AllocationsFixture *f,
-								       gconstpointer data)
+static void test_the_next_pod_has_another_allocation_and_both_are_reported(AllocationsFixture *f,
+									   gconstpointer data)
 {
 	g_autofree char *first = allocations_fixture_must_grant(f, "a");
 	g_autofree char *second = NULL;
@@ -459,7 +459,7 @@ const UnitTest unit_tests[] = {
 	TEST(an_exclusive_slot_is_refused_while_its_holder_lives),
 	TEST(the_first_kubelet_of_a_boot_counts_though_the_disk_was_full),
 	TEST(a_shared_slot_whose_holder_lives_is_given_with_a_warning),
-	TEST(the_next_pod_has_another_allocation_and_both_are_told),
+	TEST(the_next_pod_has_another_allocation_and_both_are_reported),
 	TEST(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives),
 	TEST(a_slot_that_was_never_listed_is_given_again_though_the_pod_lives),
 	TEST(a_pod_of_the_same_name_with_another_resource_follows_one_that_ended),

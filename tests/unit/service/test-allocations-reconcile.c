@@ -42,7 +42,7 @@ static void test_allocations_get_the_names_of_their_pods(AllocationsFixture *f, 
 	}
 }
 
-static void test_a_list_older_than_the_grant_says_nothing(AllocationsFixture *f, gconstpointer data)
+static void test_a_list_older_than_the_grant_is_ignored(AllocationsFixture *f, gconstpointer data)
 {
 	g_free(allocations_fixture_must_grant(f, "a"));
 	reconcile_at(f, "before=a", -SECOND);
@@ -283,7 +283,7 @@ static void test_what_a_module_ended_is_not_adopted(AllocationsFixture *f, gcons
 	allocations_fixture_expect(f, "a=p");
 }
 
-static void test_the_event_log_says_what_kubelet_told(AllocationsFixture *f, gconstpointer data)
+static void test_the_event_log_has_what_kubelet_listed(AllocationsFixture *f, gconstpointer data)
 {
 	resolver_set(f, TRUE);
 	g_free(allocations_fixture_must_grant(f, "a"));
@@ -322,7 +322,7 @@ static void test_the_same_list_again_changes_nothing(AllocationsFixture *f, gcon
 
 const UnitTest unit_tests[] = {
 	TEST(allocations_get_the_names_of_their_pods),
-	TEST(a_list_older_than_the_grant_says_nothing),
+	TEST(a_list_older_than_the_grant_is_ignored),
 	TEST(a_slot_that_moved_is_of_a_new_allocation),
 	TEST(lists_end_an_allocation_for_one_reason),
 	TEST(a_pod_of_the_same_name_has_the_younger_allocation),
@@ -334,7 +334,7 @@ const UnitTest unit_tests[] = {
 	TEST(held_slots_are_adopted),
 	TEST(without_a_resolver_nothing_is_adopted),
 	TEST(what_a_module_ended_is_not_adopted),
-	TEST(the_event_log_says_what_kubelet_told),
+	TEST(the_event_log_has_what_kubelet_listed),
 	TEST(the_same_list_again_changes_nothing),
 	{ 0 },
 };

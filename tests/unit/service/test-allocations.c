@@ -283,7 +283,7 @@ static void expect_seen(AllocationsFixture *f, const char *seen)
 	g_string_truncate(f->seen, 0);
 }
 
-static void test_a_watch_hears_everything_in_order(AllocationsFixture *f, gconstpointer data)
+static void test_a_watch_gets_everything_in_order(AllocationsFixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = NULL;
 	g_autofree char *id = allocations_fixture_must_grant(f, "a");
@@ -337,7 +337,7 @@ static void test_what_a_module_leaves_is_reaped(AllocationsFixture *f, gconstpoi
 	expect_seen(f, "");
 }
 
-static void test_the_event_log_says_what_happened(AllocationsFixture *f, gconstpointer data)
+static void test_the_event_log_has_the_changes(AllocationsFixture *f, gconstpointer data)
 {
 	g_autofree char *id = allocations_fixture_must_grant(f, "a");
 
@@ -538,11 +538,11 @@ const UnitTest unit_tests[] = {
 	TEST(an_ended_allocation_is_gone),
 	TEST(attachments_are_replaced_by_name),
 	TEST(bad_attachments_are_refused),
-	TEST(a_watch_hears_everything_in_order),
+	TEST(a_watch_gets_everything_in_order),
 	TEST(a_watcher_may_grant),
 	TEST(a_borrowed_allocation_lasts_for_the_turn),
 	TEST(what_a_module_leaves_is_reaped),
-	TEST(the_event_log_says_what_happened),
+	TEST(the_event_log_has_the_changes),
 	TEST(a_file_that_may_not_grow_is_an_error),
 	TEST(a_full_disk_is_an_error),
 	TEST(kill_9_loses_no_acknowledged_allocation),

@@ -104,7 +104,7 @@ static void test_only_the_newest_are_kept(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->last, ==, RDMAD_EVENT_LOG_MAX + 10);
 }
 
-static void test_a_watch_hears_what_comes_after_it_on_the_next_turn(Fixture *f, gconstpointer data)
+static void test_a_watch_gets_later_entries_on_the_next_turn(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = NULL;
 
@@ -189,7 +189,7 @@ const UnitTest unit_tests[] = {
 	TEST(an_entry_holds_what_was_posted),
 	TEST(foreach_starts_after_a_sequence),
 	TEST(only_the_newest_are_kept),
-	TEST(a_watch_hears_what_comes_after_it_on_the_next_turn),
+	TEST(a_watch_gets_later_entries_on_the_next_turn),
 	TEST(a_watcher_may_post),
 	TEST(a_watch_may_end_in_its_own_callback),
 	TEST(what_a_module_leaves_is_reaped),

@@ -15,7 +15,7 @@ static RdmadPodList *parse_bytes(GBytes *bytes, GError **error)
 	return rdmad_pod_list_parse(data, size, error);
 }
 
-static void test_a_list_says_who_holds_what(void)
+static void test_a_list_has_the_holders(void)
 {
 	g_autoptr(GBytes) bytes = pod_list_text_pack("train-0=b,a,b train-1=c");
 	g_autoptr(GError) error = NULL;
@@ -169,7 +169,7 @@ static void test_too_many_ids_are_refused(void)
 #define TEST(name) UNIT_TEST("/pod-list/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(a_list_says_who_holds_what),
+	TEST(a_list_has_the_holders),
 	TEST(nothing_is_an_empty_list),
 	TEST(the_first_listed_holds_a_slot),
 	TEST(a_whole_message_is_understood),

@@ -390,7 +390,7 @@ static void test_only_what_is_needed_is_watched(Fixture *f, gconstpointer data)
 	RUN_UNTIL(f, watches() == 0);
 }
 
-static void test_what_cannot_be_seen_is_said(Fixture *f, gconstpointer data)
+static void test_invisible_cgroups_are_reported(Fixture *f, gconstpointer data)
 {
 	make(f, "sys");
 	g_assert_null(rdmad_pod_watch_problem(f->watch));
@@ -413,6 +413,6 @@ const UnitTest unit_tests[] = {
 	TEST(a_cgroup_that_is_removed_without_an_event_is_gone),
 	TEST(a_successor_of_the_same_name_is_another_pod),
 	TEST(only_what_is_needed_is_watched),
-	TEST(what_cannot_be_seen_is_said),
+	TEST(invisible_cgroups_are_reported),
 	{ 0 },
 };

@@ -140,7 +140,7 @@ static void run_until_lists(Fixture *f, guint lists)
 	g_assert_cmpuint(f->lists, ==, lists);
 }
 
-static void test_a_refresh_says_who_holds_what(Fixture *f, gconstpointer data)
+static void test_a_refresh_updates_the_holders(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
 	set_text(f, "train-0=a,b train-1=c");
@@ -227,7 +227,7 @@ static void test_a_rate_limit_is_waited_out(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->lists, ==, 3);
 }
 
-static void test_other_failures_are_told(Fixture *f, gconstpointer data)
+static void test_other_failures_are_reported(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
 	f->fail = RDMAD_GRPC_INTERNAL;
@@ -300,7 +300,7 @@ static void reap_the_other(const GError *error, gpointer data)
 	rdmad_pods_reap(((Fixture *)data)->pods, SOME_MODULE);
 }
 
-static void test_an_owner_may_end_while_others_are_told(Fixture *f, gconstpointer data)
+static void test_an_owner_may_end_while_others_are_notified(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, NULL, reap_the_other, f);
@@ -309,7 +309,7 @@ static void test_an_owner_may_end_while_others_are_told(Fixture *f, gconstpointe
 	g_assert_cmpuint(f->answers, ==, 1);
 }
 
-static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer data)
+static void test_waiters_are_notified_at_the_end(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, NULL, answered, f);
@@ -324,20 +324,20 @@ static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer da
 #define TEST(name) UNIT_FIXTURE_TEST("/pods/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
-	TEST(a_refresh_says_who_holds_what),
+	TEST(a_refresh_updates_the_holders),
 	TEST(a_refresh_names_the_allocations),
 	TEST(refreshes_that_overlap_share_one_list),
 	TEST(a_callback_may_refresh),
 	TEST(no_kubelet_is_unavailable),
 	TEST(a_bad_answer_keeps_the_last_good_one),
 	TEST(a_rate_limit_is_waited_out),
-	TEST(other_failures_are_told),
+	TEST(other_failures_are_reported),
 	TEST(a_hint_asks_until_all_allocations_are_named),
 	TEST(without_allocations_it_asks_once_and_rests),
 	TEST(loaded_allocations_are_asked_for),
 	TEST(an_owner_that_has_ended_is_not_called),
 	TEST(a_refresh_that_is_cancelled_is_not_answered),
-	TEST(an_owner_may_end_while_others_are_told),
-	TEST(those_who_wait_at_the_end_are_told),
+	TEST(an_owner_may_end_while_others_are_notified),
+	TEST(waiters_are_notified_at_the_end),
 	{ 0 },
 };

@@ -184,7 +184,7 @@ static void test_each_change_is_counted_once(void)
 }
 
 /* A late report counts as another change. */
-static void test_what_was_never_told_is_given_up(void)
+static void test_a_lost_report_is_given_up(void)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
@@ -203,7 +203,7 @@ static void test_what_was_never_told_is_given_up(void)
 }
 
 /* A report in time is not another change, however long the next scan takes. */
-static void test_a_slow_look_counts_nothing_twice(void)
+static void test_a_slow_scan_counts_nothing_twice(void)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
@@ -221,7 +221,7 @@ static void test_a_slow_look_counts_nothing_twice(void)
 }
 
 /* A million flaps need no more memory than one. */
-static void test_what_is_told_does_not_add_up_in_memory(void)
+static void test_reports_do_not_accumulate_in_memory(void)
 {
 	g_autofree char *flaps = g_strnfill(2000001, '-');
 	g_autofree char *script = NULL;
@@ -334,7 +334,7 @@ static void test_each_other_gid_table_is_a_change(void)
 	rdmad_port_history_free(history);
 }
 
-static void test_the_time_of_a_change_is_when_it_was_told(void)
+static void test_the_time_of_a_change_is_that_of_its_report(void)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
@@ -358,13 +358,13 @@ static void test_the_time_of_a_change_is_when_it_was_told(void)
 
 const UnitTest unit_tests[] = {
 	TEST(each_change_is_counted_once),
-	TEST(what_was_never_told_is_given_up),
-	TEST(a_slow_look_counts_nothing_twice),
-	TEST(what_is_told_does_not_add_up_in_memory),
+	TEST(a_lost_report_is_given_up),
+	TEST(a_slow_scan_counts_nothing_twice),
+	TEST(reports_do_not_accumulate_in_memory),
 	TEST(where_nobody_tells_the_carrier_is_counted),
 	TEST(the_carrier_of_ipoib_is_another_thing),
 	TEST(a_device_that_is_there_again_starts_again),
 	TEST(each_other_gid_table_is_a_change),
-	TEST(the_time_of_a_change_is_when_it_was_told),
+	TEST(the_time_of_a_change_is_that_of_its_report),
 	{ 0 },
 };

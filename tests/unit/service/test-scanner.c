@@ -112,7 +112,7 @@ static void run_until_happened(Fixture *f, const char *kind)
 		rdmad_loop_turn(f->loop);
 }
 
-static void test_the_first_look_is_over_when_start_returns(Fixture *f, gconstpointer data)
+static void test_the_first_scan_has_ended_when_start_returns(Fixture *f, gconstpointer data)
 {
 	start(f);
 	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 1);
@@ -143,7 +143,7 @@ static void test_what_was_known_stays_when_a_look_fails(Fixture *f, gconstpointe
 	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 1);
 }
 
-static void test_a_failed_look_is_tried_again_without_a_hint(Fixture *f, gconstpointer data)
+static void test_a_failed_scan_is_retried_without_a_hint(Fixture *f, gconstpointer data)
 {
 	start(f);
 	rename_sys(f, "sys", "away");
@@ -188,7 +188,7 @@ static void test_a_hint_does_not_wait_for_the_next_try(Fixture *f, gconstpointer
 	g_assert_cmpint(g_get_monotonic_time() - began, <, 2 * G_USEC_PER_SEC);
 }
 
-static void test_a_look_under_way_does_not_outlive_its_service(Fixture *f, gconstpointer data)
+static void test_a_running_scan_does_not_outlive_its_service(Fixture *f, gconstpointer data)
 {
 	start(f);
 	rdmad_hardware_hint(f->hw);
@@ -206,8 +206,7 @@ static void test_without_a_sysfs_there_is_no_start(Fixture *f, gconstpointer dat
 	g_assert_nonnull(error);
 }
 
-static void test_a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again(Fixture *f,
-										gconstpointer data)
+static void test_an_unreadable_device_is_kept_and_scanned_again(Fixture *f, gconstpointer data)
 {
 	start(f);
 	fault.errnum = EMFILE;
@@ -316,7 +315,7 @@ static void test_a_hint_for_no_device_is_none(Fixture *f, gconstpointer data)
 	g_assert_false(rdmad_hardware_hint_device(f->hw, "0000:00:1f.7"));
 }
 
-static void test_a_device_that_is_not_where_it_was_is_looked_for(Fixture *f, gconstpointer data)
+static void test_a_device_that_moved_causes_a_full_scan(Fixture *f, gconstpointer data)
 {
 	g_autofree char *path = NULL;
 
@@ -387,19 +386,19 @@ static void test_an_interface_names_its_device_while_it_is_the_one_that_it_was(F
 	UNIT_FIXTURE_TEST("/scanner/" #name, Fixture, "RAILS=3", setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
-	TEST(the_first_look_is_over_when_start_returns),
+	TEST(the_first_scan_has_ended_when_start_returns),
 	TEST(a_recorded_machine_has_no_verbs),
 	TEST(a_hint_finds_what_has_come),
 	TEST(what_was_known_stays_when_a_look_fails),
-	TEST(a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again),
-	TEST(a_failed_look_is_tried_again_without_a_hint),
+	TEST(an_unreadable_device_is_kept_and_scanned_again),
+	TEST(a_failed_scan_is_retried_without_a_hint),
 	TEST(a_hint_does_not_wait_for_the_next_try),
-	TEST(a_look_under_way_does_not_outlive_its_service),
+	TEST(a_running_scan_does_not_outlive_its_service),
 	TEST(without_a_sysfs_there_is_no_start),
 	TEST_OF_RAILS(a_hint_for_a_device_reads_no_other),
 	TEST_OF_RAILS(a_hint_for_a_device_while_another_is_scanned),
 	TEST_OF_RAILS(a_hint_for_no_device_is_none),
-	TEST_OF_RAILS(a_device_that_is_not_where_it_was_is_looked_for),
+	TEST_OF_RAILS(a_device_that_moved_causes_a_full_scan),
 	TEST_OF_RAILS(a_device_that_cannot_be_read_alone_is_read_with_all),
 	TEST_OF_RAILS(an_interface_names_its_device_while_it_is_the_one_that_it_was),
 	{ 0 },
