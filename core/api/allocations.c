@@ -124,7 +124,7 @@ void api_get_allocations(RdmadHttpRequest *request, gpointer data)
 typedef struct {
 	const RdmadServices *services;
 	RdmadHttpRequest *request; /* NULL: the client has gone */
-	RdmadEvent *confirm; /* the second refresh, if one is needed */
+	RdmadEvent *confirm;	   /* the second refresh, if one is needed */
 	gboolean asking;
 } Refresh;
 

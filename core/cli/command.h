@@ -20,27 +20,27 @@ typedef struct {
 	gboolean watch;
 	gboolean verbose;
 	gboolean follow;	/* events */
-	guint lines; /* events: number of the newest; 0: all */
-	gint64 since_us; /* events: wall clock time; 0: all */
+	guint lines;		/* events: number of the newest; 0: all */
+	gint64 since_us;	/* events: wall clock time; 0: all */
 	const char *device;	/* events: name or id, or NULL */
 	const char *pod;	/* events: "namespace/name" or a part, or NULL */
 	gboolean refresh;	/* allocations */
 	const char *key;	/* import-config */
 	const char *prefix;	/* import-config */
-	const char *bundle; /* doctor: the file to create; NULL: none */
+	const char *bundle;	/* doctor: the file to create; NULL: none */
 	const char *sysroot;	/* doctor: the machine to record; NULL: this one */
-	const char *argument; /* the first argument after the options, or NULL */
+	const char *argument;	/* the first argument after the options, or NULL */
 	char *const *arguments; /* all arguments, NULL-terminated */
 } CommandOptions;
 
 typedef struct {
 	const char *name;
-	const char *argument; /* "", " [NAME]", or a required one: " FILE" */
+	const char *argument;			   /* "", " [NAME]", or a required one: " FILE" */
 	const char *summary;			   /* for `rdmad --help` */
 	const char *usage;			   /* its own options, for `rdmad <name> --help` */
 	const char *flags;			   /* short options; COMMAND_ASKS and its own */
 	int (*run)(const CommandOptions *options); /* returns the exit status */
-	int max_arguments; /* 0: one if `argument` is set, else none */
+	int max_arguments;			   /* 0: one if `argument` is set, else none */
 } Command;
 
 int command_status(const CommandOptions *options);
@@ -88,9 +88,9 @@ char *format_list(const json_t *array, const char *separator);	/* "a, b" */
 char *format_rate(const json_t *object, const char *key);	/* megabits: "400G" */
 char *format_bytes(guint64 bytes);				/* exact: "8 MiB", "1025" */
 char *format_duration(gint64 seconds);				/* "3d 4h", "12m" */
-char *format_age(const char *rfc3339, gint64 now_us); /* the time since then */
+char *format_age(const char *rfc3339, gint64 now_us);		/* the time since then */
 char *format_local_time(const char *rfc3339);			/* "2026-01-31T12:00:00+0100" */
-char *format_scalar(const json_t *value); /* any number, string or boolean; NULL: null or not a scalar */
+char *format_scalar(const json_t *value);			/* NULL: null or not a scalar */
 
 /* Write the output of the commands from the API's responses. */
 void devices_write(const json_t *devices, const RdmadTableStyle *style, GString *out);

@@ -23,8 +23,8 @@
 #define EXIT_USAGE  2
 #define OPTIONS_MAX 32u
 #define COLUMNS_MAX 32u
-#define OWN_OPTIONS 7u /* number of common options, with --help */
-#define FIRST_VALUE 256 /* getopt's value of the module's first option; smaller values are letters */
+#define OWN_OPTIONS 7u	/* number of common options, with --help */
+#define FIRST_VALUE 256 /* value of the module's first option; smaller ones are letters */
 
 /* ---- the list of commands ---- */
 

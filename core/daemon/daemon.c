@@ -9,9 +9,9 @@
  * them has only read its settings, loaded its modules, and rehearsed its start.
  *
  * A hand-over to a successor (succession.h, rdmad/hand-over.h) ends the daemon in the same order,
- * except for what the successor continues: the modules drain, their parts become still and are handed
- * over, everything is freed.  The empty process then waits for the signal to stop, so that the
- * service manager does not start it again.
+ * except for what the successor continues: the modules drain, their parts become still and are
+ * handed over, everything is freed.  The empty process then waits for the signal to stop, so that
+ * the service manager does not start it again.
  */
 #define RDMAD_LOG_TOPIC "daemon"
 

@@ -12,8 +12,8 @@ typedef struct {
 	GList node;	 /* in RdmadAllocations.order */
 	gint64 since_us; /* when it was granted or loaded */
 	gint64 shown_us; /* time of the last list that showed it; 0: none yet */
-	/* Time of the first of the latest lists that lacked it, and their reason (static text); 0: the
-	 * last list showed it. */
+	/* Time of the first of the latest lists that lacked it, and their reason (static text).
+	 * 0: the last list showed it. */
 	gint64 missing_us;
 	const char *missing;
 	gboolean carried; /* across a restart of the node; no list has shown it since */
@@ -46,8 +46,8 @@ struct RdmadAllocations {
 	/* resource -> RdmadAllocationTotals: kept up to date, because each scrape reads them */
 	GHashTable *totals;
 	GQueue order; /* oldest first */
-	GHashTable
-		*ended; /* set of RdmadSlot: ended by a module, but kubelet may still list them */
+	/* Set of RdmadSlot: ended by a module, but kubelet may still list them. */
+	GHashTable *ended;
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
 	char *boot, *kubelet;  /* the current ones; NULL: unknown */
 	char *boot_kubelet;    /* the first of this boot; NULL: not seen yet */

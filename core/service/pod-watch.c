@@ -40,7 +40,8 @@ typedef struct {
 	int directory, events; /* watches, or -1 */
 	RdmadPodLife life;     /* UNKNOWN: the pod is not found yet */
 	gboolean began;	       /* it had a process */
-	gint64 lost_since_us; /* monotonic time since which it has a log directory, but no cgroup; 0: otherwise */
+	/* Monotonic time since which it has a log directory, but no cgroup; 0: otherwise. */
+	gint64 lost_since_us;
 	GPtrArray *predecessors; /* of char *, their UIDs */
 } Pod;
 

@@ -32,8 +32,8 @@ struct RdmadState {
 	sqlite3 *db;	      /* NULL: closed, until rdmad_state_reopen() succeeds */
 	gboolean is_broken;   /* the handle rejects writes, which another one may accept */
 	gboolean may_be_lost; /* the next commit need not survive a power failure */
-	gboolean
-		synchronous_normal; /* PRAGMA synchronous = NORMAL: commits do not wait for the disk */
+	/* PRAGMA synchronous = NORMAL: commits do not wait for the disk. */
+	gboolean synchronous_normal;
 	/* An fsync of the log failed, so the kernel may have dropped unsynced pages. */
 	gboolean log_needs_rewrite;
 	RdmadStateFile file, wal; /* the open files */

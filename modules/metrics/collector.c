@@ -4,9 +4,9 @@
  *	          -> batches, one a job: the targets that it reads
  *	          -> requests -> slots, one a device: a sample, or the target that it waits for
  *
- * A batch reads many quick devices.  A device that does not respond within SLOW_MS is slow from then
- * on: the unread devices of its batch move to other batches, and each slow device gets a batch of its
- * own, in a separate lane.  So a hanging driver does not delay other devices.
+ * A batch reads many quick devices.  A device that does not respond within SLOW_MS is slow from
+ * then on: the unread devices of its batch move to other batches, and each slow device gets a batch
+ * of its own, in a separate lane.  So a hanging driver does not delay other devices.
  */
 #include "collector.h"
 
@@ -31,8 +31,8 @@ typedef struct {
 	GQueue waiting; /* Target */
 	guint reading, places;
 	guint batch_min; /* minimum of devices in a batch; 0: one device per batch */
-	gboolean
-		spread; /* a device hangs, and others may: use small batches until the lane is empty */
+	/* A device hangs, and others may: use small batches until the lane is empty. */
+	gboolean spread;
 } Lane;
 
 /* A batch and its lane. */
@@ -47,8 +47,9 @@ typedef struct {
 	Collector *collector;
 	DeviceSource *source;
 	DeviceSample *sample; /* the last one, or NULL */
-	gint64 began_us; /* start of its reading; of its batch, until the reading ended or became slow */
-	Lane *lane;	 /* `prompt` or `slow` */
+	/* Start of its reading; of its batch, until the reading has ended or is slow. */
+	gint64 began_us;
+	Lane *lane;   /* `prompt` or `slow` */
 	Place *place; /* NULL: not in a batch */
 	GList node;   /* in the lane's `waiting` */
 	gboolean waiting;

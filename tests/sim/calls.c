@@ -3,8 +3,8 @@
  * Calls of libc by which rdmad, and SQLite in it, change something outside the process
  *
  * Each is an effect: a life of rdmad may end before it (life.h).  The call then does nothing and
- * succeeds, because nothing that follows is visible any more.  The disk may make it fail, and records
- * it.  Calls by other parts of the simulator are no effects.
+ * succeeds, because nothing that follows is visible any more.  The disk may make it fail, and
+ * records it.  Calls by other parts of the simulator are no effects.
  */
 #undef _FILE_OFFSET_BITS /* both open() and open64() are defined here */
 #include <errno.h>

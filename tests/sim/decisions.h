@@ -3,8 +3,8 @@
  * Decisions: every choice that the world makes
  *
  * A choice has a kind and a number of values, of which 0 always means that nothing special happens.
- * It comes from a seed, from a trace or from bytes; after the end of a trace or of bytes, all choices
- * are 0.  The choices are recorded step by step, as a trace that repeats the run.
+ * It comes from a seed, from a trace or from bytes; after the end of a trace or of bytes, all
+ * choices are 0.  The choices are recorded step by step, as a trace that repeats the run.
  */
 #pragma once
 

@@ -3,8 +3,8 @@
  * The disk, and its state after a power failure
  *
  * Files are those of the tree (tree.h).  For each, the model keeps the durable contents and the
- * writes since the last fsync.  Names become durable separately: creating, renaming and removing one
- * needs an fsync of its directory.  Nothing below /run is durable.
+ * writes since the last fsync.  Names become durable separately: creating, renaming and removing
+ * one needs an fsync of its directory.  Nothing below /run is durable.
  *
  * Sources: fsync(2), POSIX; SQLite's test6.c about unsynced writes.
  */

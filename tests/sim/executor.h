@@ -2,8 +2,8 @@
 /*
  * The executor's process: executes steps from rdmad's socket, one after the other
  *
- * It runs the product's plan (core/network/perform-plan.c) on kubelet's loop, with pauses between the
- * steps.  It ends by itself, or with rdmad, possibly after some further changes.
+ * It runs the product's plan (core/network/perform-plan.c) on kubelet's loop, with pauses between
+ * the steps.  It ends by itself, or with rdmad, possibly after some further changes.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
 /*
  * Kubelet: its device manager, both registration methods, its checkpoint and podresources
  *
- * It knows only what rdmad reports, and runs on its own loop.  Its behaviour in each version is that
- * of tests/kubelet/fake, which was compared with the real kubelet.
+ * It knows only what rdmad reports, and runs on its own loop.  Its behaviour in each version is
+ * that of tests/kubelet/fake, which was compared with the real kubelet.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 
 typedef struct {
 	gboolean has_registry; /* kubelet has the plugins_registry directory */
-	gboolean
-		dials_inside; /* it connects to the plugin before it responds to Register (1.25 and later) */
+	/* It connects to the plugin before it responds to Register (1.25 and later). */
+	gboolean dials_inside;
 	gboolean lists_completed; /* podresources lists pods that have ended (before 1.34) */
 	gboolean pre_lists;	  /* it lists pods without devices while it starts */
 } KubeletEra;

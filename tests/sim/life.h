@@ -3,8 +3,8 @@
  * A life of rdmad: the whole daemon, from its options to its end
  *
  * Lives run in this process, one after the other.  A crash is not a signal: from that effect on,
- * nothing that rdmad does has an effect; the turn completes, and then all objects are freed.  So the
- * leaks of every life are detected, and the code after the crash runs too.
+ * nothing that rdmad does has an effect; the turn completes, and then all objects are freed.  So
+ * the leaks of every life are detected, and the code after the crash runs too.
  */
 #pragma once
 

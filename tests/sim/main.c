@@ -7,11 +7,11 @@
  *	sim --seed N --shrink
  *	sim --exhaustive
  *	--jobs N: as many processes, each with its own world
- *	sim --plants --seconds N	each planted fault, with this time limit; --plant NAME: only this one
+ *	sim --plants --seconds N	each planted fault, for at most N s; --plant NAME: only one
  *
- * A seed alone selects one run.  With seconds or steps, runs start at the seed and end with the first
- * one that fails; --all continues.  A failed run prints its seed, the broken rule, the last lines of
- * the log, and its trace; the exit status is then 1.
+ * A seed alone selects one run.  With seconds or steps, runs start at the seed and end with the
+ * first one that fails; --all continues.  A failed run prints its seed, the broken rule, the last
+ * lines of the log, and its trace; the exit status is then 1.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /*
  * The kernel's network: namespaces with links, addresses, routes, rules, neighbours and sysctls
  *
- * network-calls.c replaces the functions of rdmad/network.h and rdmad/netns.h and applies them to this
- * model, so that rdmad's steps (core/network/perform*.c) and readings run unchanged.  A namespace is
- * identified by the inode of a file, which a later one may have again.
+ * network-calls.c replaces the functions of rdmad/network.h and rdmad/netns.h and applies them to
+ * this model, so that rdmad's steps (core/network/perform*.c) and readings run unchanged.  A
+ * namespace is identified by the inode of a file, which a later one may have again.
  *
  * Sources: network_namespaces(7), rtnetlink(7), and measurements of tests/integration: a link that
  * moves keeps MTU, MAC and alternative names, and loses addresses, routes, neighbours and sysctls;

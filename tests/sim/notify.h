@@ -2,9 +2,9 @@
 /*
  * inotify for files of the tree
  *
- * The descriptor is an eventfd of the kernel, so that epoll can watch it; it is readable while there
- * are events.  As in the kernel, an event equal to the last one is not added, watch descriptors are
- * not reused, and a watch ends with its file.
+ * The descriptor is an eventfd of the kernel, so that epoll can watch it; it is readable while
+ * there are events.  As in the kernel, an event equal to the last one is not added, watch
+ * descriptors are not reused, and a watch ends with its file.
  */
 #pragma once
 

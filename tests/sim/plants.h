@@ -10,11 +10,11 @@
 
 typedef enum {
 	PLANT_NONE,
-	PLANT_LATE_COMMIT,    /* responses are sent before the commit */
-	PLANT_NO_SYNC,	      /* the database is not synced */
-	PLANT_TORN_RENAME,    /* files are renamed before their contents are synced */
-	PLANT_LOST_DIRECTORY, /* directories are created without a sync of the parent */
-	PLANT_FREED_FIRST, /* allocations leave the table while their pods run: any list ends what it lacks */
+	PLANT_LATE_COMMIT,     /* responses are sent before the commit */
+	PLANT_NO_SYNC,	       /* the database is not synced */
+	PLANT_TORN_RENAME,     /* files are renamed before their contents are synced */
+	PLANT_LOST_DIRECTORY,  /* directories are created without a sync of the parent */
+	PLANT_FREED_FIRST,     /* any list ends the allocations that it lacks */
 	PLANT_STALE_LIST,      /* an old list of podresources counts as a new one */
 	PLANT_NO_REGISTRATION, /* restarts of kubelet are ignored */
 	PLANT_LEFT_OPEN,       /* the watch of a directory is not closed with its owner */

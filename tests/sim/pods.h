@@ -16,8 +16,9 @@ typedef enum { POD_WAITING, POD_ADMITTING, POD_STARTING, POD_RUNNING, POD_ENDED 
 /* A response of Allocate. */
 typedef struct {
 	char **slots;
-	char *directory; /* on the host, mounted at /run/rdmad; its name is the ID of the allocation */
-	char *id;	 /* borrowed from `directory` */
+	/* On the host, mounted at /run/rdmad; its name is the ID of the allocation. */
+	char *directory;
+	char *id; /* borrowed from `directory` */
 } Grant;
 
 typedef struct {

@@ -4,9 +4,9 @@
  *
  *	namespace made -> ADD -> the pod starts ... the pod ends -> DEL -> namespace removed
  *
- * A failed ADD is followed by a DEL and another sandbox.  Responses are lost and requests repeated; a
- * DEL may overtake its ADD, follow the end of the namespace, come twice, or be spooled while rdmad
- * does not listen.
+ * A failed ADD is followed by a DEL and another sandbox.  Responses are lost and requests repeated;
+ * a DEL may overtake its ADD, follow the end of the namespace, come twice, or be spooled while
+ * rdmad does not listen.
  */
 #pragma once
 

@@ -3,9 +3,9 @@
  * The tree of files of the world, in memory
  *
  * Everything below TREE_ROOT is here and not in the kernel: the machine, the disk, /run, kubelet's
- * directories.  As on any Linux file system, a file may have several names, and a removed file exists
- * while it is open.  A directory lists its newest name first, as tmpfs does.  Errors are -1, FALSE or
- * NULL with errno.  The caller is root.
+ * directories.  As on any Linux file system, a file may have several names, and a removed file
+ * exists while it is open.  A directory lists its newest name first, as tmpfs does.  Errors are -1,
+ * FALSE or NULL with errno.  The caller is root.
  */
 #pragma once
 

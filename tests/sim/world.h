@@ -2,8 +2,8 @@
 /*
  * The world: what happens, and when
  *
- * A run is a number of steps, each with an action (actions.c) and a pause, followed by a quiet time in
- * which everything must recover.
+ * A run is a number of steps, each with an action (actions.c) and a pause, followed by a quiet time
+ * in which everything must recover.
  */
 #pragma once
 

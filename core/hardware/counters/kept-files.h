@@ -2,10 +2,10 @@
 /*
  * Kept files: files of one directory that stay open between readings
  *
- * Opening and closing a file of sysfs costs three times as much as reading its value.  A kept file is
- * read by pread(), for which the kernel regenerates the value, and which returns ENODEV after the
- * device was removed.  The directory is resolved by its path each time, so that no value is read of a
- * device that was renamed, or of an earlier device with this name.
+ * Opening and closing a file of sysfs costs three times as much as reading its value.  A kept file
+ * is read by pread(), for which the kernel regenerates the value, and which returns ENODEV after
+ * the device was removed.  The directory is resolved by its path each time, so that no value is
+ * read of a device that was renamed, or of an earlier device with this name.
  *
  * Files are kept only in sysfs and, for recorded machines, in memory, where each change of the
  * directory's entries changes its time.  Elsewhere they are opened each time.

@@ -2,8 +2,8 @@
 /*
  * Name list: names of counters, shared by all readers and readings with the same names
  *
- * Hundreds of ports have the same counters, and readings outlive their readers.  A list is immutable
- * and may be used on any thread.
+ * Hundreds of ports have the same counters, and readings outlive their readers.  A list is
+ * immutable and may be used on any thread.
  */
 #pragma once
 

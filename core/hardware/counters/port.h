@@ -15,7 +15,8 @@ typedef struct {
 	RdmadKeptFiles files;		      /* of the port itself */
 	RdmadCounterDirectory link, link_ext; /* of the port itself */
 	RdmadCounterDirectory hw;
-	gint64 hw_files_us; /* time until which netlink is not queried, because it has no counters */
+	/* Until this time netlink is not queried, because it has no counters. */
+	gint64 hw_files_us;
 	/* The rate, with the state in which it was read. */
 	RdmadPortReading rated;
 	gint64 rated_us; /* 0: not read yet */

@@ -2,9 +2,9 @@
 /*
  * GID tables of an open device
  *
- * The kernel returns all entries of a device in one call, while sysfs has a file for each entry, used
- * or not.  The result lacks the names of their interfaces: an interface index proves nothing, because
- * it may belong to another network namespace.
+ * The kernel returns all entries of a device in one call, while sysfs has a file for each entry,
+ * used or not.  The result lacks the names of their interfaces: an interface index proves nothing,
+ * because it may belong to another network namespace.
  *
  * Source: ibv_query_gid_table(3), ibv_query_gid_ex(3).
  */

@@ -26,8 +26,8 @@ typedef struct {
 	RdmadVerbsOpen *open; /* neither context nor problem while the job runs */
 	RdmadEvent *io;
 	guint tries;
-	gboolean
-		fatal; /* a fatal event was received, to be reported if the next scan still finds the device */
+	/* A fatal event was received; reported if the next scan still finds the device. */
+	gboolean fatal;
 	gboolean seen; /* found by the current scan */
 } Follower;
 

@@ -41,7 +41,8 @@ gboolean allocation_directory_describe(const char *run_dir, const RdmadAllocatio
 /* The contents of allocation.json, checked like the database. */
 typedef struct {
 	char *id; /* the directory's name */
-	char *resource; /* NULL: allocation.json is missing or invalid, and the following members are unset */
+	/* NULL: allocation.json is missing or invalid; the following members are unset. */
+	char *resource;
 	char **slots;			/* sorted */
 	char *pod_namespace, *pod_name; /* NULL: unknown */
 	gint64 since_us;

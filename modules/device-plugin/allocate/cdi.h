@@ -8,9 +8,9 @@
  * Unlike paths, names stay valid: a response that kubelet has stored is correct again after a
  * driver was reloaded and its files have other numbers.
  *
- * Cdi is rdmad's file in the directory of CDI specifications.  Each round collects the devices, then
- * publishes them: the file is replaced if it differs, and removed if there are none.  Files of other
- * programs are not touched.
+ * Cdi is rdmad's file in the directory of CDI specifications.  Each round collects the devices,
+ * then publishes them: the file is replaced if it differs, and removed if there are none.  Files of
+ * other programs are not touched.
  *
  * Source: cncf-tags/container-device-interface SPEC.md.  Names that begin with a digit need 0.5.0.
  */

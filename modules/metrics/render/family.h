@@ -7,8 +7,8 @@
  * unique: `guarded` drops duplicates in families whose labels come from outside; in other families
  * the caller avoids them.
  *
- * Values of labels may be any bytes: they are converted to valid UTF-8, escaped and truncated.  Names
- * are rdmad's own.  `LABELS_INIT` initializes, labels_clear() frees.
+ * Values of labels may be any bytes: they are converted to valid UTF-8, escaped and truncated.
+ * Names are rdmad's own.  `LABELS_INIT` initializes, labels_clear() frees.
  */
 #pragma once
 

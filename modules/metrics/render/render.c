@@ -2,11 +2,11 @@
 /*
  * The families with rdmad's own names
  *
- * A state is a gauge with a label `state` in OpenMetrics too.  The label of a stateset must have the
- * name of the family, so the series would have different names in the two formats.
+ * A state is a gauge with a label `state` in OpenMetrics too.  The label of a stateset must have
+ * the name of the family, so the series would have different names in the two formats.
  *
- * `promtool check metrics` rejects the word "counter" in a name, hence rdma_counters_unreadable, and
- * the unit "bits", hence "bit_errors".
+ * `promtool check metrics` rejects the word "counter" in a name, hence rdma_counters_unreadable,
+ * and the unit "bits", hence "bit_errors".
  */
 #include "render/render.h"
 

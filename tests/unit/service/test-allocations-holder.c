@@ -68,8 +68,8 @@ typedef struct {
 	const char *refused; /* NULL: granted; else a word of the message */
 	const char *after;   /* the allocations afterwards */
 	gboolean doubt;
-	const char
-		*first; /* the previous kubelet, of the same boot, which started after the change */
+	/* The previous kubelet, of the same boot, which started after the change. */
+	const char *first;
 } Case;
 
 #define UNKNOWN RDMAD_POD_LIFE_UNKNOWN
