@@ -27,7 +27,7 @@ static json_t *attachments_json(const RdmadAllocation *allocation)
 	return array;
 }
 
-/* The kernel's names of the devices as they are now; null for one that has left. */
+/* Returns the current names of the devices; null for a removed one. */
 static json_t *device_names_json(RdmadInventory *inventory, const RdmadAllocation *allocation)
 {
 	json_t *names = json_array();
@@ -76,7 +76,7 @@ ApiTexts *api_allocation_texts_new(void)
 	return api_texts_new(allocation_ref, allocation_unref);
 }
 
-/* An allocation's text depends on these beside the allocation. */
+/* Returns the names on which the texts of allocations depend, beside the allocations themselves. */
 static char *device_names(RdmadInventory *inventory)
 {
 	GString *names = g_string_new(NULL);
@@ -123,8 +123,8 @@ void api_get_allocations(RdmadHttpRequest *request, gpointer data)
 
 typedef struct {
 	const RdmadServices *services;
-	RdmadHttpRequest *request; /* NULL: the client did not wait */
-	RdmadEvent *confirm;	   /* the second question, once there is one */
+	RdmadHttpRequest *request; /* NULL: the client has gone */
+	RdmadEvent *confirm;	   /* the second refresh, if one is needed */
 	gboolean asking;
 } Refresh;
 
@@ -134,7 +134,7 @@ static void refresh_free(Refresh *refresh)
 	g_free(refresh);
 }
 
-/* Every refresh of podresources ends here, whether a request waits for it or not. */
+/* Called at the end of every refresh, whether or not a request waits for it. */
 static void refresh_gone(gpointer data)
 {
 	Refresh *refresh = data;

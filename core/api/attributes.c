@@ -34,7 +34,7 @@ void api_get_attributes(RdmadHttpRequest *request, gpointer data)
 	rdmad_http_reply_json(request, json_pack("{s:o}", "attributes", attributes));
 }
 
-/* NULL: there is none, and the request was answered. */
+/* Returns NULL after an error response if there is no such attribute. */
 static const char *attribute_find(RdmadHttpRequest *request, const RdmadServices *services)
 {
 	const char *name = rdmad_http_request_tail(request);
@@ -55,7 +55,7 @@ void api_get_attribute(RdmadHttpRequest *request, gpointer data)
 				      attribute_json(rdmad_http_request_tail(request), value));
 }
 
-/* `value` NULL removes it. */
+/* `value` NULL removes the attribute. */
 static void attribute_set(RdmadHttpRequest *request, const RdmadServices *services,
 			  const char *value)
 {

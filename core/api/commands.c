@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /api/v1/commands: what modules add to the commands of `rdmad`, for its client side */
+/* GET /api/v1/commands: the commands that modules add to `rdmad`, for the command line */
 #include <rdmad/module.h>
 
 #include "module/host.h"

@@ -13,7 +13,7 @@
 
 #define LARGE_DATABASE (64 << 20)
 
-/* The libraries whose version has decided about bugs before. */
+/* Libraries whose versions were relevant to bugs. */
 static gboolean is_notable(const char *file)
 {
 	static const char *const stems[] = {
@@ -27,7 +27,7 @@ static gboolean is_notable(const char *file)
 	return FALSE;
 }
 
-/* The name of the file behind the link is the version: libnghttp2.so.14.24.1. */
+/* The file name behind the link has the version: libnghttp2.so.14.24.1. */
 static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 {
 	GString *names = data;

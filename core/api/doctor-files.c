@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of the machine that doctor reads: a job, as they may hang */
+/* A job that reads the machine's files for doctor, because reading may block */
 #include <errno.h>
 #include <rdmad/device.h>
 #include <rdmad/fd.h>
@@ -48,7 +48,7 @@ gpointer doctor_files_input(const RdmadServices *services)
 	return input;
 }
 
-/* Not merely out of sight, for want of a descriptor. */
+/* Returns FALSE after an error that says nothing about the file, such as a lack of descriptors. */
 static gboolean is_missing(const RdmadSysroot *sysroot, const char *path)
 {
 	rdmad_sysroot_passing_error();
@@ -77,8 +77,8 @@ static void read_socket(DoctorSocket *socket, const char *dir, const char *name)
 	socket->dead = socket->exists && rdmad_socket_file_is_dead(socket->path);
 }
 
-/* Of the process that listens at the socket.  The program is read, never run: as root, and whatever
- * lies there. */
+/* Reads the version of the process that listens at the socket.  Never executes the program, which
+ * may be any file. */
 static void read_version(DoctorFiles *files, const Input *input)
 {
 	rdmad_autofd int fd = rdmad_unix_connect(SOCK_STREAM, files->plugins.path, NULL);

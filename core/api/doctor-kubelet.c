@@ -66,7 +66,7 @@ static void forgotten_add(const RdmadAllocation *allocation, gpointer data)
 					      : g_strdup("a pod that it had not named yet"));
 }
 
-/* Of a checkpoint that was lost: kubelet gives what running pods have to others. */
+/* Reports a lost checkpoint: kubelet assigns the devices of running pods to other pods. */
 static void check_memory(const RdmadServices *services, json_t *findings)
 {
 	g_autoptr(GHashTable) pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

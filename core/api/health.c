@@ -110,7 +110,7 @@ static void health_reply(RdmadHttpRequest *request, const Health *health, const 
 			 health->lines->str, health->lines->len);
 }
 
-/* A response is proof enough. */
+/* The response itself is the proof. */
 void api_get_livez(RdmadHttpRequest *request, gpointer data)
 {
 	g_autoptr(GString) lines = g_string_new(NULL);

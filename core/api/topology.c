@@ -42,7 +42,7 @@ static const char *place_distance(const GArray *places, guint a, guint b)
 	return rdmad_distance_name(rdmad_pci_distance(x->path, x->numa, y->path, y->numa));
 }
 
-/* Rows and columns: the accelerators, then the devices, in the order of their lists. */
+/* Rows and columns are the accelerators, then the devices, in the order of their lists. */
 static json_t *distances_json(RdmadInventory *inventory, const GPtrArray *nics)
 {
 	g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(Place));
@@ -97,7 +97,7 @@ static json_t *nics_json(const GPtrArray *nics)
 	return array;
 }
 
-/* {"0": "0-31,64-95"}: the CPUs of each NUMA node. */
+/* Returns the CPUs of each NUMA node: {"0": "0-31,64-95"}. */
 static gpointer cpus_read(gpointer sysroot, const RdmadJob *job, GError **error)
 {
 	g_auto(GStrv) names = rdmad_sysroot_list(sysroot, NODES, NULL);

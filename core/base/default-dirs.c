@@ -32,7 +32,7 @@ char *rdmad_state_dir_default(void)
 
 mode_t rdmad_run_dir_mode(const char *run_dir)
 {
-	g_autofree char *made_up = rdmad_run_dir_default();
+	g_autofree char *standard = rdmad_run_dir_default();
 
-	return g_str_equal(run_dir, RDMAD_RUN_DIR) || !g_str_equal(run_dir, made_up) ? 0755 : 0700;
+	return g_str_equal(run_dir, RDMAD_RUN_DIR) || !g_str_equal(run_dir, standard) ? 0755 : 0700;
 }

@@ -4,8 +4,8 @@
 #include <jansson.h>
 #include <rdmad/error.h>
 
-/* Before the parser sees it, as the parser recurses 2048 levels.  The offset of the bracket that
- * opens one level too many, or `length`. */
+/* Returns the offset of the bracket that opens one level too many, or `length`.  Checked before
+ * parsing, because the parser recurses up to 2048 levels. */
 static gsize too_deep_at(const char *text, gsize length, guint depth)
 {
 	gboolean in_string = FALSE;

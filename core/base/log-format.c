@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-/* Bytes in the line, after escaping; with the message they stay below the limit. */
+/* Limit of escaped bytes; with the message, all fields stay below RDMAD_LOG_LINE_MAX. */
 #define FIELD_MAX 256u
 
 typedef struct {
@@ -38,10 +38,10 @@ static void append_time(GString *out, gint64 time_us)
 
 typedef void (*EscapeFunc)(GString *out, gunichar c);
 
-/* Nothing that starts a new line or speaks to a terminal. */
+/* Escapes what would start a new line or control a terminal. */
 static void escape_text(GString *out, gunichar c)
 {
-	/* Nearly all: GLib's tables of Unicode take most of a line's time. */
+	/* The fast path: lookups in Unicode tables take most of the time of a line. */
 	if (c >= ' ' && c <= '~')
 		g_string_append_c(out, (char)c);
 	else if (c == '\n')
@@ -131,7 +131,7 @@ void rdmad_log_format_json(GString *out, const RdmadLogRecord *record)
 	g_string_append(out, "}\n");
 }
 
-/* A value with a newline goes with its length in front, little-endian. */
+/* A value with a newline is preceded by its length, little-endian. */
 static void append_journal_field(GString *out, const char *name, const char *value, gsize max)
 {
 	const gsize length = strnlen(value, max);

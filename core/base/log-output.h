@@ -22,7 +22,7 @@ typedef struct {
 	gboolean fd_is_socket, fd_is_file; /* decide how to write, and whether a write can block */
 	int journal;			   /* owned; -1 unless JOURNAL */
 	const char *journal_path;
-	gboolean stuck, torn; /* the last line found no room; lost its end */
+	gboolean stuck, torn; /* the last line timed out; was truncated */
 	guint lost;
 } RdmadLogOutput;
 

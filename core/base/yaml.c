@@ -7,11 +7,11 @@
 
 #define DEPTH_MAX     64u
 #define DOCUMENTS_MAX 256u
-#define NODES_MAX     (1u << 18) /* two bytes of a file can make one of a hundred */
+#define NODES_MAX     (1u << 18) /* two bytes of input can make a node of 100 bytes */
 
 typedef struct {
 	yaml_parser_t parser;
-	yaml_event_t event; /* the one that is read now */
+	yaml_event_t event; /* the current event */
 	const char *place;
 	guint n_nodes;
 } Reader;
@@ -58,7 +58,7 @@ static gboolean reader_next(Reader *reader, GError **error)
 	return FALSE;
 }
 
-/* The text of the current event. */
+/* Returns the text of the current event. */
 static char *reader_text(Reader *reader, GError **error)
 {
 	const char *text = (const char *)reader->event.data.scalar.value;
@@ -165,7 +165,7 @@ static RdmadYaml *reader_value(Reader *reader, guint depth, GError **error)
 	return reader_refuse(reader, "aliases are not supported; write the value itself", error);
 }
 
-/* The value of a document whose start is the current event, to the document's end. */
+/* Reads a document, from the current event to its end. */
 static gboolean reader_document(Reader *reader, GPtrArray *documents, GError **error)
 {
 	RdmadYaml *value;

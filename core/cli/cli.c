@@ -106,7 +106,7 @@ const char *rdmad_cli_help(void)
 	       "  help [COMMAND]         this, or the options of a command\n";
 }
 
-/* Of our own rdmad where it runs; else of the node's.  g_free() */
+/* Returns the socket of the user's own rdmad if it runs, else of the node's; g_free(). */
 static char *default_socket(void)
 {
 	const char *named = g_getenv("RDMAD_SOCKET");
@@ -135,7 +135,7 @@ static gboolean want_colour(void)
 	       g_strcmp0(g_getenv("TERM"), "dumb") != 0;
 }
 
-/* 0: no terminal, lines are for other programs. */
+/* Returns 0 if the output is not a terminal. */
 static guint terminal_width(void)
 {
 	struct winsize size;
@@ -145,7 +145,7 @@ static guint terminal_width(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
-/* "90s", "10m", "2h", "3d": so long before now. */
+/* Parses a duration before now: "90s", "10m", "2h", "3d". */
 static gboolean since_set(CommandOptions *options, const char *text)
 {
 	static const char units[] = "smhd";
@@ -210,7 +210,7 @@ static gboolean option_set(CommandOptions *options, int letter)
 	}
 }
 
-/* The option as people write it. */
+/* Returns the option as users write it. */
 static const char *option_word(int letter)
 {
 	for (const struct option *option = long_options; option->name; option++)
@@ -219,7 +219,7 @@ static const char *option_word(int letter)
 	return "?";
 }
 
-/* Handles the arguments after the options; -1: continue. */
+/* Handles an argument after the options.  Returns -1 to continue, else the exit status. */
 static int argument_take(CommandOptions *options, const Command *command, int argc, char **argv)
 {
 	const int most = *command->argument ? MAX(command->max_arguments, 1) : 0;
@@ -235,7 +235,7 @@ static int argument_take(CommandOptions *options, const Command *command, int ar
 	return -1;
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int options_parse(CommandOptions *options, const Command *command, int argc, char **argv)
 {
 	g_autofree char *letters = g_strconcat(command->flags, "h", NULL);
@@ -278,7 +278,7 @@ static const char *command_nearest(const char *word, const json_t *of_modules)
 	return rdmad_nearest(word, (const char *const *)names->pdata);
 }
 
-/* `error`: why there is no `of_modules`. */
+/* `error` is the reason if `of_modules` is NULL. */
 static int command_unknown(const char *word, const json_t *of_modules, const GError *error)
 {
 	const char *meant = command_nearest(word, of_modules);
@@ -303,20 +303,20 @@ static int run_of_module(CommandOptions *options, int argc, char **argv)
 	const json_t *command = module_command_find(all, name);
 	int status;
 
-	argv[1] = argv[0]; /* getopt's own messages begin with it */
+	argv[1] = argv[0]; /* the prefix of getopt's messages */
 	status = command ? module_command_run(command, options, argc - 1, argv + 1)
 			 : command_unknown(name, all, error);
 	json_decref(all);
 	return status;
 }
 
-/* A module's command has its own --help, from the daemon. */
+/* Prints the --help of a module's command, which the daemon has. */
 static int help_of_module(const CommandOptions *options, const char *name)
 {
 	char *argv[] = { (char *)"rdmad", (char *)name, (char *)"--help", NULL };
 	CommandOptions own = *options;
 
-	optind = 0; /* getopt begins again */
+	optind = 0; /* makes getopt start again */
 	return run_of_module(&own, 3, argv);
 }
 

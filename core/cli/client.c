@@ -35,7 +35,7 @@ static gboolean connect_error(GError **error, int errnum, const char *path)
 	return FALSE;
 }
 
-/* In /tmp the directory may belong to another user. */
+/* In /tmp, the directory may belong to another user. */
 static gboolean client_trusts(int fd, const char *path, GError **error)
 {
 	struct ucred peer = { .uid = -1 };
@@ -99,7 +99,7 @@ static GByteArray *client_receive(int fd, GError **error)
 	while (all->len <= RDMAD_CLIENT_MAX) {
 		const gssize n = recv(fd, buffer, sizeof(buffer), 0);
 
-		/* A server that refuses a connection closes it without reading the request. */
+		/* A server that rejects a connection closes it without reading the request. */
 		if (n == 0 || (n < 0 && errno == ECONNRESET && all->len))
 			return g_steal_pointer(&all);
 		if (n > 0)

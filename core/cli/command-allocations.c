@@ -9,7 +9,7 @@
 static const char *const headers[] = { "+ALLOCATION", "RESOURCE", "DEVICES",	  "POD",
 				       "+CONTAINER",  "SINCE",	  "+ATTACHMENTS", NULL };
 
-/* The kernel's name, or the id of a device that has left. */
+/* Returns the device name, or the ID of a removed device. */
 static const char *device_label(const json_t *allocation, size_t index)
 {
 	const json_t *name = json_array_get(json_object_get(allocation, "device_names"), index);
@@ -18,7 +18,7 @@ static const char *device_label(const json_t *allocation, size_t index)
 	return json_string_value(name) ?: json_string_value(id) ?: "?";
 }
 
-/* "mlx5_0, mlx5_1 x3": slots of a shared pool stand for one device. */
+/* Returns "mlx5_0, mlx5_1 x3"; slots of a shared pool are counted by device. */
 static char *format_devices(const json_t *allocation)
 {
 	const size_t n = json_array_size(json_object_get(allocation, "slots"));
@@ -36,7 +36,7 @@ static char *format_devices(const json_t *allocation)
 	return g_string_free(out, FALSE);
 }
 
-/* "net1 (mlx5_0) 192.0.2.7/24" */
+/* Returns "net1 (mlx5_0) 192.0.2.7/24". */
 static char *format_attachments(const json_t *allocation)
 {
 	GString *out = g_string_new(NULL);

@@ -33,7 +33,7 @@ static int attributes_list(const CommandOptions *options)
 	return status;
 }
 
-/* `value` NULL: unset. */
+/* `value` NULL: removes the attribute. */
 static int attribute_set(const CommandOptions *options, const char *name, const char *value)
 {
 	g_autofree char *escaped = g_uri_escape_string(name, NULL, FALSE);

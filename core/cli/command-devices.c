@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rdmad devices: one line a port */
+/* rdmad devices: one line per port */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const char *const headers[] = { "NAME",	    "+PCI",   "+DRIVER", "NETDEV"
 				       "STATE",	    "RATE",   "NUMA",	 "GPU",	   "+GIDS",
 				       "+FIRMWARE", "HEALTH", NULL };
 
-/* A GPU behind the same PCIe switch makes a device a rail; a farther one is not a neighbour. */
+/* Shows only a GPU behind the same PCIe switch. */
 static char *format_gpu(const json_t *device)
 {
 	const json_t *gpu = json_object_get(device, "nearest_gpu");
@@ -27,7 +27,8 @@ static const char *port_netdev(const json_t *device, const json_t *port)
 	const char *name = format_text(port, "netdev");
 	const json_t *netdevs = json_object_get(device, "netdevs");
 
-	/* InfiniBand ports have none of their own; IPoIB interfaces hang under the device. */
+	/* InfiniBand ports have no interface of their own; IPoIB interfaces belong to the
+	 * device. */
 	return name ?: format_text(json_array_get(netdevs, 0), "name");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rdmad doctor: findings, and what to do about each */
+/* rdmad doctor: findings, with advice */
 #include <string.h>
 
 #include "cli/bundle/bundle.h"

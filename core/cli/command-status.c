@@ -51,7 +51,7 @@ static void write_machine(const json_t *status, GString *out)
 		   kernel ? ", Linux " : "", kernel ?: "");
 }
 
-/* The control socket goes without saying. */
+/* Omits the control socket, which always exists. */
 static void write_listeners(const json_t *status, GString *out)
 {
 	const json_t *listener;
@@ -87,7 +87,7 @@ static void write_devices(const json_t *status, GString *out)
 		   active ?: "?", unhealthy ?: "?", gpus ?: "?");
 }
 
-/* Of interest only to find out what rdmad itself does. */
+/* Returns TRUE for values that only describe the internals of rdmad. */
 static gboolean is_internal(const char *key)
 {
 	static const char *const internals[] = {
@@ -158,7 +158,7 @@ static void write_objects(const json_t *array, gboolean verbose, GString *out)
 	rdmad_table_write(table, &rdmad_table_plain, "  ", out);
 }
 
-/* "socket /var/..., registered yes" */
+/* Returns "socket /var/..., registered yes". */
 static char *format_object(const json_t *object, gboolean verbose)
 {
 	GString *out = g_string_new(NULL);

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/table.h"
 
-/* From near to far, each with what it means. */
+/* From near to far, with explanations. */
 static const struct {
 	const char *name, *meaning;
 } distances[] = {
@@ -26,7 +26,7 @@ static guint distance_rank(const char *name)
 	return rank;
 }
 
-/* "GPU0".. and "NIC0".., the names of rows and columns. */
+/* Returns the names of rows and columns: "GPU0".., "NIC0"... */
 static GPtrArray *place_names(const json_t *topology)
 {
 	const size_t n_gpus = json_array_size(json_object_get(topology, "gpus"));
@@ -65,7 +65,7 @@ static void add_row(RdmadTable *table, const json_t *topology, const GPtrArray *
 	rdmad_table_add_row(table, cells);
 }
 
-/* Of one device: its distances to the accelerators, and its NUMA node. */
+/* Adds a row for one device: its distances to the accelerators, and its NUMA node. */
 static void add_device(RdmadTable *table, const json_t *topology, size_t n_gpus, size_t nic)
 {
 	const json_t *device = json_array_get(json_object_get(topology, "nics"), nic);
@@ -124,7 +124,7 @@ static void write_meanings(GString *out)
 				       distances[i].meaning);
 }
 
-/* "nearest: GPU0 (PIX)" for a rail; storage and management devices have no GPU behind their switch. */
+/* Returns "nearest: GPU0 (PIX)" for a device with a GPU behind the same switch. */
 static char *format_nearest(const json_t *topology, guint row_index)
 {
 	const json_t *row = json_array_get(json_object_get(topology, "distances"), row_index);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Common part of all commands: request, and print. */
+/* Functions shared by the commands: requests and output */
 #include "cli/command.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ int command_print(const GString *text)
 {
 	if (fwrite(text->str, 1, text->len, stdout) == text->len && fflush(stdout) == 0)
 		return 0;
-	/* A reader that has enough (`| head`) is not a failure worth words. */
+	/* A reader that closes the pipe early (`| head`) is not an error. */
 	if (errno != EPIPE)
 		fprintf(stderr, "rdmad: cannot write: %s\n", g_strerror(errno));
 	return 1;
@@ -90,7 +90,7 @@ int command_option_unknown(const char *command, const struct option *known, cons
 	const char *word = argv[optind - 1];
 	const char *meant = rdmad_nearest_option(word, known, letters);
 
-	/* getopt has set optopt to the letter of an option that it knows, or to one that it does not. */
+	/* getopt has set optopt to the letter of a known option, or to that of the unknown one. */
 	while (known->name && known->val != optopt)
 		known++;
 	if (optopt && known->name)
@@ -115,7 +115,7 @@ gboolean command_watches(const CommandOptions *options, int status)
 	return TRUE;
 }
 
-/* ---- options of every command that asks the daemon ---- */
+/* ---- options of all commands that query the daemon ---- */
 
 const struct option command_common_options[] = {
 	{ "json", no_argument, NULL, 'j' },

@@ -23,12 +23,12 @@
 
 #define OPTIONS_MAX 32u
 #define COLUMNS_MAX 32u
-#define OWN_OPTIONS 7u	/* the common ones, and --help */
-#define FIRST_VALUE 256 /* of the module's options; below are letters */
+#define OWN_OPTIONS 7u	/* number of common options, with --help */
+#define FIRST_VALUE 256 /* value of the module's first option; smaller ones are letters */
 
-/* ---- what there is ---- */
+/* ---- the list of commands ---- */
 
-/* Before the command's own options are known. */
+/* Finds --socket before the options of the command are known. */
 static const char *socket_option(char **argv)
 {
 	for (; *argv && strcmp(*argv, "--") != 0; argv++) {
@@ -79,7 +79,7 @@ static void print_usage(const json_t *command, FILE *to)
 	fprintf(to, "%s  -h, --help           this text\n", command_common_usage);
 }
 
-/* ---- the question ---- */
+/* ---- the request ---- */
 
 static void query_add(GString *query, const char *name, const char *value)
 {
@@ -142,7 +142,7 @@ static guint options_make(const json_t *command, struct option *options)
 	return n;
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int take_argument(const json_t *command, int argc, char **argv, GString *query)
 {
 	const char *argument = format_text(command, "argument");
@@ -186,9 +186,9 @@ static int take_options(const json_t *command, CommandOptions *options, int argc
 	return take_argument(command, argc, argv, query);
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
-/* In the form of rdmad_table_new().  g_free() */
+/* Returns a header for rdmad_table_new(); g_free(). */
 static char *column_header(const json_t *column)
 {
 	return g_strconcat(json_is_true(json_object_get(column, "wide")) ? "+" : "",
@@ -235,7 +235,7 @@ static int answer_print(const json_t *command, const CommandOptions *options, js
 	return options->output ? command_print_json(options, answer) : command_print(out);
 }
 
-/* The body of a refusal is printed too: a script may have to undo stale settings. */
+/* Prints the body of an error response too: a script may have to undo earlier settings. */
 static int module_command_ask(const json_t *command, const CommandOptions *options,
 			      const GString *query)
 {

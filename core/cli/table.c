@@ -109,7 +109,7 @@ void rdmad_table_add(RdmadTable *table, ...)
 	rdmad_table_add_row(table, cells);
 }
 
-/* ---- colours: cells whose text is a state, in any column ---- */
+/* ---- colours of cells that show a state, in any column ---- */
 
 #define RESET "\033[0m"
 

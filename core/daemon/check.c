@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --check, --print-config and the rehearsal of a start, which change nothing. */
+/* --check, --print-config and the rehearsal of a start; none of them changes anything */
 #include "daemon/daemon.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 
 	if (!settings)
 		return rdmad_daemon_status(*error);
-	/* The devices of the machine are not news here. */
+	/* The additions of devices are not news here. */
 	settings->log_level = MIN(settings->log_level, RDMAD_LOG_WARNING);
 	rdmad_settings_apply_log(settings);
 	services = rdmad_services_new(error);
@@ -76,7 +76,7 @@ int rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options, 
 	g_autoptr(RdmadServices) services = NULL;
 	int status;
 
-	/* The start itself will log what the modules say. */
+	/* The start itself will log the messages of the modules. */
 	settings->log_level = MIN(level, RDMAD_LOG_ERR);
 	rdmad_settings_apply_log(settings);
 	services = rdmad_services_new(error);

@@ -48,7 +48,7 @@ static void collect_allocations(RdmadStat *stat, gpointer data)
 	rdmad_stat_set(stat, rdmad_allocations_count(services->allocations), NULL);
 }
 
-/* With what is written, but not yet moved into the database. */
+/* Includes the log that is not copied into the database yet. */
 static void collect_state_size(RdmadStat *stat, gpointer data)
 {
 	static const char *const names[] = { "rdmad.db", "rdmad.db-wal" };
@@ -98,7 +98,7 @@ typedef struct {
 
 #define MEMORY_FRESH_US 10000 /* the families of one scrape are collected within it */
 
-/* One read of the file for both families.  NULL: it could not be read. */
+/* Returns the values of one read for both families; NULL if the file could not be read. */
 static const Memory *memory_read(void)
 {
 	static Memory memory;
@@ -144,7 +144,8 @@ static void collect_fds(RdmadStat *stat, gpointer data)
 	GDir *fds;
 	guint n = 0;
 
-	/* From Linux 6.2 on the size is the number, which otherwise takes a tenth of a scrape to count. */
+	/* Since Linux 6.2 the size of the directory is the number of descriptors; counting them
+	 * takes a tenth of a scrape. */
 	if (lstat("/proc/self/fd", &info) == 0 && info.st_size > 0) {
 		rdmad_stat_set(stat, (double)info.st_size, NULL);
 		return;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which all is made, and in reverse ended:
+ * Start and end of the daemon.  The start has this order, the end the reverse:
  *
  *	log, notices, loop, signals -> modules loaded -> directories -> locks -> services ->
  *	modules created -> services started -> modules started -> READY
  *
- * The locks come before everything that another rdmad may still use, so a successor waits with
- * nothing but its settings read, its modules loaded, and its start rehearsed.
+ * The locks come before everything that another rdmad may still use.  A successor that waits for
+ * them has only read its settings, loaded its modules, and rehearsed its start.
  *
- * Given over to a successor (succession.h, rdmad/hand-over.h) it ends in the same order, but for what the
- * successor goes on with: modules drain, their parts become still and are given, all is freed.  Then it stays
- * as a process that holds nothing, until it is told to stop, so that nobody starts it again.
+ * A hand-over to a successor (succession.h, rdmad/hand-over.h) ends the daemon in the same order,
+ * except for what the successor continues: the modules drain, their parts become still and are
+ * handed over, everything is freed.  The empty process then waits for the signal to stop, so that
+ * the service manager does not start it again.
  */
 #define RDMAD_LOG_TOPIC "daemon"
 
@@ -42,11 +43,11 @@
 #include "service/scanner.h"
 #include "service/state.h"
 
-#define LOCK_RETRY_MS 20 /* the node is not served meanwhile */
-#define LOOK_MS	      500
+#define LOCK_RETRY_MS 20 /* short, because no rdmad serves the node meanwhile */
+#define POLL_MS	      500
 #define SUCCESSOR_MS  10000 /* for the successor to take the locks */
 #define DRAIN_MS      10000
-#define KEEP_RETRY_MS 5000 /* a run directory that cannot be made again */
+#define KEEP_RETRY_MS 5000 /* retry after the run directory could not be restored */
 
 typedef struct {
 	const RdmadOptions *options;
@@ -61,11 +62,11 @@ typedef struct {
 	RdmadSuccession *succession;
 	gboolean ready; /* all modules have started */
 	gboolean stopping;
-	gboolean giving;   /* to a successor */
-	gboolean given;	   /* all that it can have */
-	gboolean signaled; /* told to stop */
+	gboolean handing_over; /* to a successor */
+	gboolean handed_over;  /* drained: its parts go to the successor */
+	gboolean signaled;     /* SIGTERM or SIGINT was received */
 	gboolean keeper_ended;
-	gboolean reload_wanted; /* SIGHUP before we were ready */
+	gboolean reload_wanted; /* SIGHUP was received before `ready` */
 } Daemon;
 
 static void daemon_show_status(Daemon *d)
@@ -165,10 +166,10 @@ static void daemon_drained(gpointer data)
 	Daemon *d = data;
 
 	rdmad_event_disarm(d->drain_limit);
-	if (d->giving && !d->given) {
-		d->given = TRUE;
+	if (d->handing_over && !d->handed_over) {
+		d->handed_over = TRUE;
 		rdmad_hand_over_freeze(d->services->hand_over, daemon_parts_still, d);
-	} else if (!d->giving) {
+	} else if (!d->handing_over) {
 		rdmad_loop_stop(d->services->loop);
 	}
 }
@@ -186,15 +187,15 @@ static void daemon_end(Daemon *d)
 	rdmad_modules_drain(d->services->modules, daemon_drained, d);
 }
 
-static void daemon_give_over(gpointer data)
+static void daemon_hand_over(gpointer data)
 {
 	Daemon *d = data;
 
-	if (d->giving || d->stopping)
+	if (d->handing_over || d->stopping)
 		return;
 	rdmad_notice("handing over to rdmad pid %d", (int)rdmad_succession_pid(d->succession));
 	rdmad_notify_status(d->notify, "handing over to another rdmad");
-	d->giving = TRUE;
+	d->handing_over = TRUE;
 	rdmad_hand_over_begin(d->services->hand_over);
 	daemon_end(d);
 }
@@ -204,8 +205,8 @@ static void exit_at_once(int signum)
 	_exit(RDMAD_EXIT_FAILURE);
 }
 
-/* A signal that arrives before the loop waits for signals is answered once it does. */
-static void daemon_hold_signals(void)
+/* Blocks signals until the loop handles them. */
+static void daemon_block_signals(void)
 {
 	sigset_t set;
 
@@ -216,9 +217,9 @@ static void daemon_hold_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Not by way of the loop, which may be what hangs; a handler, since the first process of a container
- * does not get signals that have none. */
-static void daemon_let_next_signal_kill(Daemon *d)
+/* Bypasses the loop, which may hang.  Installs a handler instead of SIG_DFL, because the init
+ * process of a container does not receive signals with the default action. */
+static void daemon_exit_on_next_signal(Daemon *d)
 {
 	const struct sigaction action = { .sa_handler = exit_at_once };
 	sigset_t set;
@@ -239,12 +240,12 @@ static void daemon_on_term(int signum, gpointer data)
 
 	rdmad_notice("stopping on %s", signum == SIGINT ? "SIGINT" : "SIGTERM");
 	d->signaled = TRUE;
-	daemon_let_next_signal_kill(d);
+	daemon_exit_on_next_signal(d);
 	rdmad_notify_send(d->notify, "STOPPING=1");
-	if (d->giving)
-		return; /* it ends anyway */
+	if (d->handing_over)
+		return; /* rdmad ends after the hand-over anyway */
 	if (d->ready && rdmad_succession_waits(d->succession)) {
-		daemon_give_over(d);
+		daemon_hand_over(d);
 		return;
 	}
 	d->stopping = d->services->stopping = TRUE;
@@ -268,14 +269,14 @@ static void daemon_nothing(gpointer data)
 
 /* ---- the run directory ---- */
 
-static void daemon_tell_run_dir(Daemon *d, const GError *problem)
+static void daemon_report_run_dir(Daemon *d, const GError *problem)
 {
-	char **told = &d->services->run_dir_problem;
+	char **reported = &d->services->run_dir_problem;
 	const char *now = problem ? problem->message : NULL;
 
 	if (now)
 		rdmad_event_arm(d->keep_retry, KEEP_RETRY_MS);
-	if (!g_strcmp0(*told, now))
+	if (!g_strcmp0(*reported, now))
 		return;
 	if (now)
 		rdmad_event_log_post(d->services->event_log, RDMAD_LOG_ERR, "run-dir-lost", NULL,
@@ -283,7 +284,7 @@ static void daemon_tell_run_dir(Daemon *d, const GError *problem)
 	else
 		rdmad_event_log_post(d->services->event_log, RDMAD_LOG_NOTICE, "run-dir-made", NULL,
 				     "the run directory is whole again");
-	replace_string(told, now);
+	replace_string(reported, now);
 }
 
 static gboolean daemon_keep_place(gpointer data, GError **error)
@@ -294,7 +295,7 @@ static gboolean daemon_keep_place(gpointer data, GError **error)
 	return rdmad_place_keep(d->place, &holder, error);
 }
 
-/* Without its socket no command would reach us. */
+/* Restores the directory with its sockets: without the control socket, no command reaches rdmad. */
 static void daemon_keep_run_dir(gpointer data)
 {
 	Daemon *d = data;
@@ -302,14 +303,14 @@ static void daemon_keep_run_dir(gpointer data)
 
 	if (daemon_keep_place(d, &problem) && rdmad_services_keep_control(d->services, &problem))
 		rdmad_succession_keep(d->succession, &problem);
-	daemon_tell_run_dir(d, problem);
+	daemon_report_run_dir(d, problem);
 }
 
 static void daemon_watch_run_dir(Daemon *d)
 {
 	d->run_watch = rdmad_directory_watch_new(d->services->loop, NULL, d->settings->run_dir,
 						 daemon_keep_run_dir, d);
-	/* It may have gone since it was made. */
+	/* The directory may have been removed since it was created. */
 	daemon_keep_run_dir(d);
 }
 
@@ -331,27 +332,27 @@ static gboolean daemon_add_events(Daemon *d, GError **error)
 	return TRUE;
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
-static void daemon_say_waiting(Daemon *d, pid_t holder)
+static void daemon_report_waiting(Daemon *d, pid_t holder)
 {
 	rdmad_notice("waiting for rdmad pid %d to end, %u s at most", (int)holder,
 		     d->options->lock_wait_s);
 	rdmad_notify_status(d->notify, "waiting for rdmad pid %d to end", (int)holder);
 }
 
-/* The locks are free at the end of the other process: what it has given may not have been read yet. */
+/* The locks become free when the predecessor ends; parts that it has sent may still be unread. */
 static void daemon_receive_rest(Daemon *d)
 {
 	while (rdmad_succession_receives(d->succession) && !d->stopping)
 		rdmad_loop_turn(d->services->loop);
 }
 
-/* Also TRUE after a signal to stop while waiting. */
+/* Returns TRUE also after a signal to stop. */
 static gboolean daemon_take_place(Daemon *d, GError **error)
 {
 	const gint64 end = rdmad_now_us() + d->options->lock_wait_s * G_USEC_PER_SEC;
-	gboolean said = FALSE;
+	gboolean reported = FALSE;
 
 	while (!d->stopping) {
 		g_autoptr(GError) problem = NULL;
@@ -366,9 +367,9 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 			g_propagate_error(error, g_steal_pointer(&problem));
 			return FALSE;
 		}
-		if (!said)
-			daemon_say_waiting(d, holder);
-		said = TRUE;
+		if (!reported)
+			daemon_report_waiting(d, holder);
+		reported = TRUE;
 		rdmad_succession_ask(d->succession, d->options->take_over);
 		rdmad_event_arm(d->lock_retry, LOCK_RETRY_MS);
 		rdmad_loop_turn(d->services->loop);
@@ -376,7 +377,8 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 	return TRUE;
 }
 
-/* A successor that cannot start would leave the node without rdmad. */
+/* Rehearses the start before the predecessor hands over: otherwise a failed start would leave the
+ * node without rdmad. */
 static int daemon_rehearse(Daemon *d, GError **error)
 {
 	if (!rdmad_place_is_held(d->place))
@@ -384,12 +386,12 @@ static int daemon_rehearse(Daemon *d, GError **error)
 	return rdmad_daemon_rehearse(d->settings, d->options, error);
 }
 
-/* Without it an update has a gap, and is possible. */
+/* A failure is not fatal: an update then interrupts the service. */
 static void daemon_serve_successors(Daemon *d)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!rdmad_succession_serve(d->succession, daemon_give_over, d, &error))
+	if (!rdmad_succession_serve(d->succession, daemon_hand_over, d, &error))
 		rdmad_warn("cannot hand over to a successor: %s", error->message);
 }
 
@@ -409,7 +411,7 @@ static gboolean daemon_start(Daemon *d, GError **error)
 	daemon_show_status(d);
 	if (d->reload_wanted)
 		daemon_reload(d);
-	malloc_trim(0); /* starting took more than the picture keeps */
+	malloc_trim(0); /* the start needed more memory than remains in use */
 	return TRUE;
 }
 
@@ -424,7 +426,7 @@ int rdmad_daemon_status(const GError *error)
 	return RDMAD_EXIT_FAILURE;
 }
 
-/* There is nobody left who could start another one. */
+/* Stops, because only the keeper can start executors. */
 static void daemon_keeper_ended(int fd, RdmadIo ready, gpointer data)
 {
 	Daemon *d = data;
@@ -442,7 +444,7 @@ static gboolean daemon_watch_keeper(Daemon *d, GError **error)
 					    RDMAD_IO_READ, daemon_keeper_ended, d, error) != NULL;
 }
 
-static int daemon_live(Daemon *d, GError **error)
+static int daemon_run(Daemon *d, GError **error)
 {
 	RdmadServices *services = d->services;
 	int status;
@@ -483,38 +485,40 @@ static void daemon_clear(Daemon *d)
 		rdmad_modules_stop(d->services->modules);
 	rdmad_directory_watch_free(d->run_watch);
 	rdmad_succession_free(d->succession);
-	rdmad_services_free(d->services); /* with all events */
+	rdmad_services_free(d->services); /* frees all events too */
 	rdmad_notify_free(d->notify);
 	rdmad_settings_free(d->settings);
 	rdmad_place_free(d->place);
 }
 
-/* Another rdmad has what this one had.  Whoever has started this one would start it again if it ended, and
- * that one would take all back. */
-static int daemon_stay(const char *run_dir, const char *state_dir, gboolean has_successor)
+/* Waits for a signal to stop while the successor runs.  If this process ended, its service manager
+ * would restart it, and the new process would take everything back. */
+static int daemon_wait_for_signal(const char *run_dir, const char *state_dir,
+				  gboolean has_successor)
 {
-	/* Often at first: a start that fails holds the locks for some ten milliseconds. */
+	/* A short pause at first: a failing start holds the locks only for some ten
+	 * milliseconds. */
 	struct timespec pause = { .tv_nsec = LOCK_RETRY_MS / 4 * 1000000L };
 	RdmadPlace *place = rdmad_place_new(run_dir, state_dir);
 	gint64 late_us = rdmad_now_us() + SUCCESSOR_MS * 1000;
-	gboolean is_alone = !has_successor, is_told = FALSE;
+	gboolean is_alone = !has_successor, is_signaled = FALSE;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	rdmad_notice("handed over; waiting for the signal to stop");
-	while (!is_alone && !is_told) {
-		is_told = sigtimedwait(&set, NULL, &pause) > 0;
+	while (!is_alone && !is_signaled) {
+		is_signaled = sigtimedwait(&set, NULL, &pause) > 0;
 		if (!rdmad_place_is_held(place)) {
 			is_alone = rdmad_now_us() > late_us;
 		} else {
 			late_us = 0;
-			pause.tv_nsec = LOOK_MS * 1000000L;
+			pause.tv_nsec = POLL_MS * 1000000L;
 		}
 	}
 	rdmad_place_free(place);
-	if (is_told)
+	if (is_signaled)
 		return 0;
 	rdmad_err("the successor of this rdmad has ended; start this one again");
 	return RDMAD_EXIT_FAILURE;
@@ -527,14 +531,15 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	gboolean stays, has_successor;
 	int status;
 
-	daemon_hold_signals();
+	daemon_block_signals();
 	umask(0077);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write */
-	/* Jobs are few: a heap for each worker would cost more memory than it saves time. */
+	signal(SIGXFSZ, SIG_IGN); /* exceeding a file size limit is an error of the write */
+	/* One heap: workers allocate little, so separate heaps would waste memory. */
 	mallopt(M_ARENA_MAX, 1);
-	/* Else the first answer of megabytes raises it for good, and what answers take stays: 19 MiB in
-	 * the place of 14 after scrapes of 512 ports.  It takes no more time. */
+	/* A fixed threshold: glibc would raise it after the first response of megabytes, and keep
+	 * the memory of later ones (19 MiB instead of 14 after scrapes of 512 ports).  Costs no
+	 * time. */
 	mallopt(M_MMAP_THRESHOLD, 256 << 10);
 	d.settings = rdmad_settings_load(options, error);
 	if (!d.settings)
@@ -544,14 +549,14 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	d.notify = rdmad_notify_new();
 	d.place = rdmad_place_new(d.settings->run_dir, d.settings->state_dir);
 	d.services = rdmad_services_new(error);
-	status = daemon_live(&d, error);
-	stays = d.given && status == 0 && !d.signaled;
+	status = daemon_run(&d, error);
+	stays = d.handed_over && status == 0 && !d.signaled;
 	has_successor = d.succession && rdmad_succession_waits(d.succession);
 	run_dir = g_strdup(d.settings->run_dir);
 	state_dir = g_strdup(d.settings->state_dir);
 	daemon_clear(&d);
 	if (stays)
-		status = daemon_stay(run_dir, state_dir, has_successor);
+		status = daemon_wait_for_signal(run_dir, state_dir, has_successor);
 	if (status == 0)
 		rdmad_notice("rdmad has ended");
 	return status;

@@ -261,7 +261,7 @@ static gboolean options_parse(RdmadOptions *options, GPtrArray *modules, int arg
 {
 	int option;
 
-	optind = 0; /* getopt's own way to begin again */
+	optind = 0; /* makes getopt start again */
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')

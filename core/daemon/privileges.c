@@ -31,7 +31,7 @@ static const char *const names[] = {
 	[CAP_SYS_RESOURCE] = "CAP_SYS_RESOURCE",
 };
 
-/* A kernel that has none is not a reason not to serve the node. */
+/* A kernel without seccomp is only logged. */
 static gboolean calls_limit(RdmadServices *services, RdmadSeccomp seccomp, GError **error)
 {
 	const RdmadSeccompProcess process =
@@ -69,7 +69,7 @@ gboolean rdmad_privileges_give_up(RdmadServices *services, RdmadSeccomp seccomp,
 	return rdmad_capabilities_limit(daemon, error) && calls_limit(services, seccomp, error);
 }
 
-/* ---- for people, and for those who write units ---- */
+/* ---- printing ---- */
 
 static void print_one(const char *module, const char *process, const RdmadCapability *capability,
 		      gpointer data)

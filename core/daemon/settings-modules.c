@@ -50,7 +50,7 @@ static gboolean is_named(const RdmadOptions *options, const char *name)
 	return options->modules && g_strv_contains((const char *const *)options->modules, name);
 }
 
-/* Every group is read, so that one that is not to run is still checked. */
+/* Reads disabled groups too, so that they are checked. */
 static gboolean settings_read_module(RdmadSettings *settings, const RdmadConfigNode *modules,
 				     const char *name, const RdmadOptions *options, GError **error)
 {
@@ -133,7 +133,7 @@ gboolean rdmad_settings_read_modules(RdmadSettings *settings, const RdmadConfigN
 		return FALSE;
 	if (options->modules)
 		settings_order_modules(settings, options->modules);
-	/* To print a file is useful before it names any. */
+	/* --print-config works without modules, to print a file while it is written. */
 	return options->action == RDMAD_ACTION_PRINT_CONFIG || (error && *error) ||
 	       settings_have_modules(settings, error);
 }

@@ -5,9 +5,10 @@
 
 #include "grpc/server-private.h"
 
-#define HELD_MESSAGES 16 /* bytes in all calls of a server, in largest messages */
+#define HELD_MESSAGES                                                                              \
+	16 /* limit of buffered bytes in all calls of a server, in units of the largest message */
 
-/* ---- what a call holds ---- */
+/* ---- buffered bytes ---- */
 
 static gsize call_size(const RdmadGrpcCall *call)
 {
@@ -24,7 +25,7 @@ static void call_account(RdmadGrpcCall *call)
 	call->connection->most = MAX(call->connection->most, server->held);
 }
 
-/* All calls of the server together hold too much. */
+/* Returns whether all calls of the server together exceed the limit. */
 static gboolean call_over_budget(const RdmadGrpcCall *call)
 {
 	const RdmadGrpcServer *server = call->connection->server;
@@ -51,7 +52,7 @@ static nghttp2_session *call_h2(const RdmadGrpcCall *call)
 	return rdmad_grpc_session_h2(call->connection->session);
 }
 
-/* Into `nv`, room for two; the number of fields. */
+/* Fills `nv`, which has room for two fields; returns their number. */
 static gsize call_status_fields(const RdmadGrpcCall *call, char number[12], nghttp2_nv *nv)
 {
 	g_snprintf(number, 12, "%d", (int)call->status);
@@ -71,7 +72,7 @@ static void call_submit_trailer(const RdmadGrpcCall *call)
 	nghttp2_submit_trailer(call_h2(call), call->stream, nv, n);
 }
 
-/* The queue ran empty inside nghttp2: waiters are notified after the flush. */
+/* Output was written completely inside nghttp2; waiters are notified after the flush. */
 static void call_out_written(RdmadGrpcCall *call)
 {
 	call_out_clear(call);
@@ -119,7 +120,7 @@ static ssize_t call_read_out(nghttp2_session *h2, int32_t stream, uint8_t *bytes
 	return (ssize_t)n;
 }
 
-/* Response headers, and all that follows by way of call_read_out(). */
+/* Submits the response headers; call_read_out() supplies the rest. */
 static void call_start(RdmadGrpcCall *call)
 {
 	const nghttp2_nv nv[] = { rdmad_grpc_field_send(":status", "200"),
@@ -130,7 +131,7 @@ static void call_start(RdmadGrpcCall *call)
 	nghttp2_submit_response(call_h2(call), call->stream, nv, G_N_ELEMENTS(nv), &provider);
 }
 
-/* There is more in `out`. */
+/* Call when `out` has more data. */
 static void call_start_or_resume(RdmadGrpcCall *call)
 {
 	if (!call->begun)
@@ -159,7 +160,7 @@ void rdmad_grpc_call_replayed(RdmadGrpcCall *call)
 		call_start_or_resume(call);
 }
 
-/* A status alone needs one header list only. */
+/* Submits a status without messages as a single header list. */
 static void call_submit_alone(RdmadGrpcCall *call, guint http)
 {
 	char status[12], number[12];
@@ -176,7 +177,7 @@ static void call_submit_alone(RdmadGrpcCall *call, guint http)
 	rdmad_grpc_session_wake(call->connection->session);
 }
 
-/* Further input of the request is discarded. */
+/* Decides the status.  Further input of the request is discarded. */
 static void call_decide(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text)
 {
 	rdmad_grpc_call_count(call, status);
@@ -199,7 +200,7 @@ void rdmad_grpc_call_status(RdmadGrpcCall *call, RdmadGrpcStatus status, const c
 		call_start_or_resume(call);
 }
 
-/* Answers in the handler's place, or for it. */
+/* Rejects the call without its handler. */
 static void call_refuse(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *text)
 {
 	call->answered = TRUE;
@@ -214,7 +215,7 @@ static void call_reset(RdmadGrpcCall *call, guint32 error_code)
 
 /* ---- the request ---- */
 
-/* A client that does not read what was sent would not read the status either. */
+/* Resets the stream: a client that does not read the messages would not read the status either. */
 static void call_expired(gpointer data)
 {
 	RdmadGrpcCall *call = data;
@@ -230,7 +231,7 @@ static void call_expired(gpointer data)
 	rdmad_grpc_call_unref(call);
 }
 
-static void call_turn_away(RdmadGrpcCall *call, const RdmadGrpcRefusal *refusal)
+static void call_reject(RdmadGrpcCall *call, const RdmadGrpcRefusal *refusal)
 {
 	g_autofree char *text = refusal->detail
 					? g_strconcat(refusal->text, " ", refusal->detail, NULL)
@@ -252,7 +253,7 @@ void rdmad_grpc_call_begin(RdmadGrpcCall *call, gboolean too_large)
 	if (too_large) {
 		call_refuse(call, RDMAD_GRPC_RESOURCE_EXHAUSTED, "the header list is too large");
 	} else if (!rdmad_grpc_head_check(&call->head, &refusal)) {
-		call_turn_away(call, &refusal);
+		call_reject(call, &refusal);
 	} else if (call->head.has_timeout) {
 		call->deadline = rdmad_loop_add_timer(call->connection->server->loop, NULL,
 						      call_expired, call);
@@ -330,7 +331,7 @@ void rdmad_grpc_call_received(RdmadGrpcCall *call)
 		call_dispatch(call);
 }
 
-/* ---- the life of a call ---- */
+/* ---- life cycle of a call ---- */
 
 RdmadGrpcCall *rdmad_grpc_call_new(RdmadGrpcConnection *connection, int32_t stream)
 {
@@ -350,7 +351,7 @@ RdmadGrpcCall *rdmad_grpc_call_new(RdmadGrpcConnection *connection, int32_t stre
 	return call;
 }
 
-/* Methods that are not served come from outside: they have one name for all. */
+/* Counts unknown methods, which clients choose, under a single name. */
 void rdmad_grpc_call_count(const RdmadGrpcCall *call, RdmadGrpcStatus status)
 {
 	const RdmadGrpcMethod *method = call->head.method;
@@ -371,7 +372,7 @@ void rdmad_grpc_call_detach(RdmadGrpcCall *call)
 	call_out_clear(call);
 	g_clear_pointer(&call->deadline, rdmad_event_free);
 	g_queue_unlink(&call->connection->calls, &call->node);
-	if (call->connection->calls.length == 0) { /* idle since now */
+	if (call->connection->calls.length == 0) { /* idle from now on */
 		g_queue_unlink(&server->connections, &call->connection->node);
 		g_queue_push_tail_link(&server->connections, &call->connection->node);
 	}
@@ -379,7 +380,7 @@ void rdmad_grpc_call_detach(RdmadGrpcCall *call)
 	call->connection = NULL;
 }
 
-void rdmad_grpc_call_tell(RdmadGrpcCall *call)
+void rdmad_grpc_call_notify(RdmadGrpcCall *call)
 {
 	if (call->ended)
 		call->ended(call, call->data);
@@ -390,7 +391,7 @@ void rdmad_grpc_call_lost(RdmadGrpcCall *call)
 	if (call->answered)
 		return;
 	call->answered = TRUE;
-	rdmad_grpc_call_tell(call);
+	rdmad_grpc_call_notify(call);
 }
 
 RdmadGrpcCall *rdmad_grpc_call_ref(RdmadGrpcCall *call)
@@ -411,11 +412,11 @@ void rdmad_grpc_call_unref(RdmadGrpcCall *call)
 	if (--call->refs == 0)
 		call_free(call);
 	else if (call->refs == 1 && call->connection && !call->answered)
-		/* Only the connection refers to it any more, and cannot respond. */
+		/* Only the connection has a reference left, and cannot respond. */
 		rdmad_grpc_call_fail(call, RDMAD_GRPC_INTERNAL, "the call was dropped");
 }
 
-/* ---- what a handler does ---- */
+/* ---- functions for handlers ---- */
 
 static gboolean call_is_open(const RdmadGrpcCall *call)
 {
@@ -443,7 +444,7 @@ void rdmad_grpc_call_finish(RdmadGrpcCall *call)
 {
 	if (!call->connection || call->answered)
 		return;
-	/* Also when it was too much and is failing already: its handler is done with it. */
+	/* Also if the call is failing for its size: the handler has finished. */
 	call->answered = TRUE;
 	rdmad_grpc_call_status(call, RDMAD_GRPC_OK, NULL);
 }

@@ -21,7 +21,7 @@ static void connection_begin(int32_t stream, gpointer data)
 	RdmadGrpcConnection *c = data;
 	RdmadGrpcCall *call;
 
-	/* Trailers of a request mean nothing in gRPC. */
+	/* Ignores trailers of a request, which have no meaning in gRPC. */
 	if (connection_call(c, stream))
 		return;
 	call = rdmad_grpc_call_new(c, stream);
@@ -75,7 +75,7 @@ static void connection_stream_closed(int32_t stream, guint32 error_code, gpointe
 	rdmad_grpc_call_unref(call);
 }
 
-/* From a list of its own: a callback may end the connection. */
+/* Uses a separate list, because a callback may end the connection. */
 static void connection_flushed(gpointer data)
 {
 	RdmadGrpcConnection *c = data;
@@ -92,7 +92,7 @@ static void connection_flushed(gpointer data)
 		rdmad_event_arm(c->server->freeze, 0);
 }
 
-/* glibc keeps what large messages took, for good. */
+/* Returns the memory of large messages, which glibc would keep. */
 static void memory_give_back(gsize most)
 {
 	if (most > LARGE)
@@ -161,7 +161,7 @@ static void connection_replaying(gpointer data)
 		rdmad_grpc_call_replay(call);
 }
 
-/* A response that has ended was said to nobody: the client must not wait for it. */
+/* A response that ended during the replay did not reach the client, so the connection is closed. */
 static void connection_replayed(gpointer data)
 {
 	RdmadGrpcConnection *c = data;
@@ -210,7 +210,7 @@ RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd)
 	return c;
 }
 
-/* ---- of another process ---- */
+/* ---- resumption in another process ---- */
 
 void rdmad_grpc_connection_freeze(RdmadGrpcConnection *c)
 {
@@ -282,9 +282,10 @@ gboolean rdmad_grpc_connection_resume(RdmadGrpcServer *server, int fd, json_t *f
 	return TRUE;
 }
 
-/* ---- its end ---- */
+/* ---- end ---- */
 
-/* The PING comes back after everything that the client sent before it received GOAWAY. */
+/* The acknowledgement of the PING follows all requests that the client sent before it received
+ * GOAWAY. */
 void rdmad_grpc_connection_drain(RdmadGrpcConnection *c)
 {
 	nghttp2_session *h2 = rdmad_grpc_session_h2(c->session);
@@ -305,19 +306,19 @@ void rdmad_grpc_connection_goaway(RdmadGrpcConnection *c)
 	rdmad_grpc_session_wake(c->session);
 }
 
-static void call_farewell(RdmadGrpcCall *call, GQueue *untold)
+static void call_end(RdmadGrpcCall *call, GQueue *unnotified)
 {
 	rdmad_grpc_call_status(call, RDMAD_GRPC_UNAVAILABLE, "the server is going away");
 	if (call->answered)
 		return;
 	call->answered = TRUE;
-	g_queue_push_tail(untold, rdmad_grpc_call_ref(call));
+	g_queue_push_tail(unnotified, rdmad_grpc_call_ref(call));
 }
 
-void rdmad_grpc_connection_farewell(RdmadGrpcConnection *c, GQueue *untold)
+void rdmad_grpc_connection_end_calls(RdmadGrpcConnection *c, GQueue *unnotified)
 {
 	for (GList *l = c->calls.head; l; l = l->next)
-		call_farewell(l->data, untold);
+		call_end(l->data, unnotified);
 	rdmad_grpc_connection_goaway(c);
 	rdmad_grpc_session_flush(c->session);
 }

@@ -102,8 +102,8 @@ void rdmad_grpc_connection_drain(RdmadGrpcConnection *connection);
 /* Sends the last GOAWAY: the connection ends after its last call. */
 void rdmad_grpc_connection_goaway(RdmadGrpcConnection *connection);
 /* Ends open calls with UNAVAILABLE, and adds those whose handlers are not notified yet to
- * `untold`. */
-void rdmad_grpc_connection_farewell(RdmadGrpcConnection *connection, GQueue *untold);
+ * `unnotified`. */
+void rdmad_grpc_connection_end_calls(RdmadGrpcConnection *connection, GQueue *unnotified);
 /* Closes a connection without a call to make room for another. */
 void rdmad_grpc_connection_yield(RdmadGrpcConnection *connection);
 /* Frees the connection and moves its calls, each with a reference, to `lost`. */
@@ -129,6 +129,6 @@ void rdmad_grpc_call_status(RdmadGrpcCall *call, RdmadGrpcStatus status, const c
 /* Removes the call from its connection; the connection's reference passes to the caller. */
 void rdmad_grpc_call_detach(RdmadGrpcCall *call);
 /* Notifies the handler that the call has ended. */
-void rdmad_grpc_call_tell(RdmadGrpcCall *call);
+void rdmad_grpc_call_notify(RdmadGrpcCall *call);
 /* The same, unless the handler has answered. */
 void rdmad_grpc_call_lost(RdmadGrpcCall *call);

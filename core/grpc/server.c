@@ -210,7 +210,7 @@ json_t *rdmad_grpc_server_give(RdmadGrpcServer *server, int *fds, guint *n_fds)
 /* ---- life cycle ---- */
 
 /* Moves the calls to the queues, so that no callback sees a partly destroyed server. */
-static void server_destroy(RdmadGrpcServer *server, GQueue *untold, GQueue *lost)
+static void server_destroy(RdmadGrpcServer *server, GQueue *unnotified, GQueue *lost)
 {
 	rdmad_owned_leave(&server->owned);
 	if (server->is_given) /* the file belongs to the next process */
@@ -220,7 +220,7 @@ static void server_destroy(RdmadGrpcServer *server, GQueue *untold, GQueue *lost
 		RdmadGrpcConnection *connection = server->connections.head->data;
 
 		if (!server->is_given)
-			rdmad_grpc_connection_farewell(connection, untold);
+			rdmad_grpc_connection_end_calls(connection, unnotified);
 		rdmad_grpc_connection_free(connection, lost);
 	}
 	rdmad_event_free(server->drain);
@@ -230,13 +230,13 @@ static void server_destroy(RdmadGrpcServer *server, GQueue *untold, GQueue *lost
 
 static void server_free_with(RdmadGrpcServer *server, gboolean notify)
 {
-	GQueue untold = G_QUEUE_INIT, lost = G_QUEUE_INIT;
+	GQueue unnotified = G_QUEUE_INIT, lost = G_QUEUE_INIT;
 	RdmadGrpcCall *call;
 
-	server_destroy(server, &untold, &lost);
-	while ((call = g_queue_pop_head(&untold))) {
+	server_destroy(server, &unnotified, &lost);
+	while ((call = g_queue_pop_head(&unnotified))) {
 		if (notify)
-			rdmad_grpc_call_tell(call);
+			rdmad_grpc_call_notify(call);
 		rdmad_grpc_call_unref(call);
 	}
 	while ((call = g_queue_pop_head(&lost)))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gRPC status codes, and what other layers' failures are in them. */
+/* gRPC status codes, and their mapping from failures of other layers */
 #pragma once
 
 #include <rdmad/grpc.h>
 
-/* "13" as a header has it; FALSE when it is not a number.  Numbers above 16 become UNKNOWN. */
+/* Parses "13" in a header.  Returns FALSE if it is not a number; numbers above 16 become
+ * UNKNOWN. */
 gboolean rdmad_grpc_status_parse(const char *text, gsize size, RdmadGrpcStatus *status);
-/* A response whose :status is not 200. */
+/* Returns the status of a response whose :status is not 200. */
 RdmadGrpcStatus rdmad_grpc_status_from_http(guint http);
-/* A stream that ended with RST_STREAM. */
+/* Returns the status of a stream that ended with RST_STREAM. */
 RdmadGrpcStatus rdmad_grpc_status_from_reset(guint32 error_code);

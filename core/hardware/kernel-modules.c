@@ -16,10 +16,10 @@
 #define MODULE_INIT_COMPRESSED_FILE 4 /* of kernel 5.17 */
 #endif
 
-#define LINE_MAX_BYTES 65536 /* of one module and all that it needs */
+#define LINE_MAX_BYTES 65536 /* limit for a module and its dependencies */
 #define FILE_MAX_BYTES (64u * 1024 * 1024)
 
-/* "kernel/net/smc/smc.ko.xz: kernel/..." */
+/* modules.dep: "kernel/net/smc/smc.ko.xz: kernel/..." */
 typedef struct {
 	char *dir; /* "lib/modules/6.12.95" */
 	FILE *file;
@@ -55,7 +55,7 @@ static gboolean index_open(Index *index, const RdmadSysroot *root, GError **erro
 	return TRUE;
 }
 
-/* The next line without its end; NULL at the end of the file, or with an error. */
+/* Returns the next line without its newline; NULL at the end of the file, or with an error. */
 static char *index_next(Index *index, GError **error)
 {
 	ssize_t n;
@@ -76,7 +76,7 @@ static char *index_next(Index *index, GError **error)
 	return g_strchomp(index->line);
 }
 
-/* A file may have "-" where the module's name has "_". */
+/* Compares names; a file may have "-" where the module has "_". */
 static gboolean line_is_of(const char *line, const char *name)
 {
 	const char *end = strchr(line, ':');
@@ -113,7 +113,7 @@ gboolean rdmad_kernel_modules_find(const RdmadSysroot *root, const char *const *
 	return FALSE;
 }
 
-/* modules.dep names what is needed last first. */
+/* Returns the files in the order of insertion, which is the reverse of modules.dep. */
 static char **line_order(const char *dir, char *line)
 {
 	GPtrArray *paths = g_ptr_array_new();
@@ -149,7 +149,7 @@ char **rdmad_kernel_modules_order(const RdmadSysroot *root, const char *name, GE
 	return NULL;
 }
 
-/* ---- in and out ---- */
+/* ---- insert and remove ---- */
 
 static gboolean file_insert(const RdmadSysroot *root, const char *path, const char *parameter,
 			    GError **error)

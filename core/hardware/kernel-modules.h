@@ -4,9 +4,10 @@
 
 #include <rdmad/kernel-modules.h>
 
-/* The modules that it needs first; one that is loaded already is not an error.  RDMAD_ERROR_NOT_FOUND: this
- * kernel has no such module; RDMAD_ERROR_FAILED. */
+/* Inserts the module after its dependencies.  A loaded module is not an error.
+ * RDMAD_ERROR_NOT_FOUND: this kernel has no such module; RDMAD_ERROR_FAILED. */
 gboolean rdmad_kernel_module_insert(const RdmadSysroot *root, const char *module,
 				    const char *parameter, GError **error);
-/* One that is not loaded is not an error.  RDMAD_ERROR_BUSY: it is in use. */
+/* Removes the module.  A module that is not loaded is not an error.  RDMAD_ERROR_BUSY: it is in
+ * use. */
 gboolean rdmad_kernel_module_remove(const char *module, GError **error);

@@ -19,13 +19,13 @@
 
 #define LIST_MAX      65536u
 #define ATTRIBUTE_MAX 4096
-/* openat2() gives EAGAIN when a rename or mount anywhere races with a "..". */
+/* openat2() returns EAGAIN when a concurrent rename or mount races with a "..". */
 #define OPEN_TRIES 64
 
 struct RdmadSysroot {
 	int fd;
 	gboolean live;
-	char *path; /* NULL: of this machine, or mounted nowhere */
+	char *path; /* NULL: this machine, or not mounted anywhere */
 };
 
 static __thread int passing_error;
@@ -174,7 +174,7 @@ int rdmad_sysroot_open(const RdmadSysroot *root, const char *path, int flags, GE
 	return fd;
 }
 
-/* O_NONBLOCK: a FIFO or device in the place of an attribute must not hold a worker. */
+/* O_NONBLOCK: a FIFO or device in place of an attribute must not block a worker. */
 static int open_regular(const RdmadSysroot *root, const char *path, int flags, GError **error)
 {
 	struct stat st;
@@ -218,7 +218,8 @@ static gboolean read_all(int fd, GString *text, const char *path, GError **error
 	return TRUE;
 }
 
-/* NUL bytes at the end are what some drivers pad with; elsewhere they mean that it is not text. */
+/* Strips NULs at the end, with which some drivers pad; a NUL elsewhere means that the value is not
+ * text. */
 static gsize stripped_length(const char *raw, gsize len)
 {
 	while (len > 0 && (raw[len - 1] == '\0' || g_ascii_isspace(raw[len - 1])))
@@ -226,7 +227,7 @@ static gsize stripped_length(const char *raw, gsize len)
 	return len;
 }
 
-/* `name` below `dir_path`, which may be NULL. */
+/* `name` is relative to `dir_path`, which may be NULL. */
 static char *clean_value(const char *raw, gsize len, const char *dir_path, const char *name,
 			 GError **error)
 {
@@ -272,7 +273,7 @@ gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *path, gint
 	return TRUE;
 }
 
-/* The target of a descriptor's own link; NULL with errno. */
+/* Returns the target of the link that the descriptor refers to; NULL with errno. */
 static char *read_link(int dirfd, const char *path)
 {
 	char target[PATH_MAX];
@@ -307,7 +308,8 @@ char *rdmad_sysroot_link_name(const RdmadSysroot *root, const char *path, GError
 	return g_path_get_basename(target);
 }
 
-/* The kernel resolves the descriptor's path; the root's own path is removed from its front. */
+/* Reads the path of the descriptor, which the kernel has resolved, and removes the prefix of the
+ * root. */
 char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error)
 {
 	g_autofree char *full = NULL, *base = NULL, *link = NULL, *base_link = NULL;
@@ -408,20 +410,20 @@ gboolean rdmad_sysroot_stat(const RdmadSysroot *root, const char *path, struct s
 {
 	rdmad_autofd int fd = -1;
 
-	/* One call in the place of three; in the real root no path can leave the root. */
+	/* In the real root, which no path can leave, one call suffices. */
 	if (root->live)
 		return fstatat(root->fd, path, st, 0) == 0;
 	fd = open_at(root, path, O_PATH);
 	return fd >= 0 && fstat(fd, st) == 0;
 }
 
-/* O_NOFOLLOW: nothing leads out of here. */
+/* O_NOFOLLOW: the file must be in this directory. */
 int rdmad_sysroot_open_file_at(int dir, const char *name)
 {
 	return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* One read: sysfs gives a whole attribute at once, and makes it again at the offset 0. */
+/* Reads once: sysfs returns a whole attribute, and regenerates it at offset 0. */
 static ssize_t read_start(int fd, char *raw, gsize size)
 {
 	ssize_t n;
@@ -430,7 +432,7 @@ static ssize_t read_start(int fd, char *raw, gsize size)
 		n = pread(fd, raw, size, 0);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == ESPIPE)
-		errno = EBADMSG; /* a FIFO, or the like */
+		errno = EBADMSG; /* not a regular file, such as a FIFO */
 	return n;
 }
 
@@ -464,7 +466,7 @@ gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
 	return fd < 0 ? -1 : rdmad_sysroot_read_file(fd, text, size);
 }
 
-/* The path is put together for an error only: a scan reads tens of thousands. */
+/* Builds the path only for the error: a scan reads tens of thousands of attributes. */
 static char *attribute_failed(const char *dir_path, const char *name, int errnum, GError **error)
 {
 	g_autofree char *path = g_strdup_printf("%s/%s", dir_path, name);
@@ -524,7 +526,7 @@ gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path, const c
 
 	if (fd < 0)
 		return FALSE;
-	/* One write: for the kernel each one is a value of its own. */
+	/* Writes once: the kernel takes each write() as a separate value. */
 	do {
 		n = write(fd, value, len);
 	} while (n < 0 && errno == EINTR);
@@ -559,7 +561,7 @@ static int open_named_program(const RdmadSysroot *root, pid_t pid)
 int rdmad_sysroot_open_program(const RdmadSysroot *root, pid_t pid)
 {
 	g_autofree char *path = g_strdup_printf("proc/%d/exe", (int)pid);
-	/* A link of the kernel's own, which open_at() does not follow. */
+	/* A magic link of the kernel, which open_at() does not follow. */
 	const int fd = openat(root->fd, path, O_RDONLY | O_CLOEXEC);
 
 	return fd >= 0 ? fd : open_named_program(root, pid);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection: read a request, have it handled, send the answer, and again
+ * One connection: reads a request, has it handled, sends the response, and starts again
  *
- * Each state has one deadline for the whole of it, which no trickle of bytes puts off.  A client that
- * shuts its side down before it was answered counts as gone.
+ * Each state has one deadline, which further bytes do not extend.  A client that shuts down its
+ * sending side before it got the response counts as gone.
  */
 #define RDMAD_LOG_TOPIC "http"
 
@@ -16,7 +16,7 @@
 #include "http/server.h"
 
 #define LINGER_MAX  (16u << 20)
-#define SEND_A_TURN (64u << 10) /* a megabyte would be one of the loop's milliseconds */
+#define SEND_A_TURN (64u << 10) /* limits the share of the loop's time of one response */
 
 static void connection_step(HttpConnection *c);
 
@@ -25,7 +25,8 @@ void http_connection_arm(HttpConnection *c, guint timeout_ms)
 	rdmad_event_arm(c->deadline, c->lost ? 0 : timeout_ms);
 }
 
-/* A connection that epoll does not take ends on the next turn: callers still use it. */
+/* If epoll rejects the descriptor, the connection ends on the next turn, because callers still use
+ * it. */
 static void connection_want(HttpConnection *c, RdmadIo want)
 {
 	if (rdmad_event_want(c->io, want))
@@ -34,7 +35,7 @@ static void connection_want(HttpConnection *c, RdmadIo want)
 	http_connection_arm(c, 0);
 }
 
-/* Sets the state and what it waits for; 0 `timeout_ms` leaves the deadline as it is. */
+/* Sets the state and the awaited events; `timeout_ms` 0 keeps the deadline. */
 static void connection_enter(HttpConnection *c, HttpState state, RdmadIo want, guint timeout_ms)
 {
 	c->state = state;
@@ -126,7 +127,8 @@ static const char *refusal_text(guint status)
 	}
 }
 
-/* TRUE when the head is complete and good; else more is awaited, or it was refused. */
+/* Returns TRUE if the head is complete and valid; otherwise more input is awaited, or the request
+ * was rejected. */
 static gboolean connection_read_head(HttpConnection *c)
 {
 	const RdmadHttpLimits *limits = &c->listener->http->limits;
@@ -157,13 +159,13 @@ static gboolean connection_read_head(HttpConnection *c)
 	return TRUE;
 }
 
-/* Public requests have no body; untrusted clients must not fill the memory with one. */
+/* Public requests have no body, so that untrusted clients cannot fill the memory. */
 static gsize connection_max_body(const HttpConnection *c)
 {
 	return c->listener->scope == RDMAD_HTTP_LOCAL ? c->listener->http->limits.max_body : 0;
 }
 
-/* TRUE when the body is there. */
+/* Returns TRUE if the body is complete. */
 static gboolean connection_read_body(HttpConnection *c)
 {
 	RdmadHttpRequest *request = c->request;
@@ -198,13 +200,13 @@ static void connection_step_reading(HttpConnection *c)
 		http_connection_handle(c);
 		return;
 	}
-	/* A client that has shut its side down by now is answered, as if it had its turn at once. */
+	/* A client that has shut down its sending side while waiting is still answered. */
 	connection_enter(c, HTTP_WAITING, 0, HTTP_WAIT_MS);
 	http_turns_wait(c->listener->http->turns, c);
 }
 
-/* Closing now would reset the connection, and the client might never read why.  The rest of the
- * input is discarded. */
+/* Closing at once would reset the connection, and the client might not read the error response.
+ * Further input is discarded. */
 static void connection_linger(HttpConnection *c)
 {
 	c->transport->klass->finish(c->transport);
@@ -222,18 +224,18 @@ static void connection_finish(HttpConnection *c)
 	}
 	c->head_only = FALSE;
 	c->admitted = FALSE;
-	if (c->in->len == 0) { /* an idle connection holds no buffer */
+	if (c->in->len == 0) { /* an idle connection has no buffer */
 		g_byte_array_unref(c->in);
 		c->in = g_byte_array_new();
 	}
 	connection_await_request(c);
-	/* One request a turn of the loop: those behind it wait until the socket is writable, which it
-	 * is, and nothing more is read before. */
+	/* Handles one request per turn: pipelined requests wait for the writable event of the next
+	 * turn, and nothing more is read before. */
 	if (c->in->len)
 		connection_want(c, RDMAD_IO_WRITE);
 }
 
-/* Waits for what the transport waits for.  `c` may be gone afterwards. */
+/* Waits for the event that the transport needs.  May free `c`. */
 static void connection_wait(HttpConnection *c, gssize wait)
 {
 	if (wait == HTTP_BROKEN)
@@ -242,7 +244,7 @@ static void connection_wait(HttpConnection *c, gssize wait)
 		connection_want(c, wait == HTTP_WAIT_READ ? RDMAD_IO_READ : RDMAD_IO_WRITE);
 }
 
-/* `c` may be gone afterwards. */
+/* May free `c`. */
 static void connection_step_sending(HttpConnection *c)
 {
 	const gsize end = c->out.sent + SEND_A_TURN;
@@ -270,7 +272,7 @@ static void connection_step_sending(HttpConnection *c)
 	connection_finish(c);
 }
 
-/* Goes as far as it can without waiting, by one request at most.  `c` may be gone afterwards. */
+/* Proceeds without waiting, by at most one request.  May free `c`. */
 static void connection_step(HttpConnection *c)
 {
 	c->stepping = TRUE;
@@ -310,7 +312,7 @@ static void connection_received(HttpConnection *c, const guint8 *data, gsize n)
 			connection_await_request(c);
 		connection_step(c);
 	} else if (c->in->len > c->listener->http->limits.max_header) {
-		/* Enough pipelined; the rest waits in the kernel. */
+		/* Enough pipelined input is buffered; the rest stays in the socket. */
 		connection_want(c, 0);
 	}
 }
@@ -328,7 +330,8 @@ static gboolean connection_is_plain(HttpConnection *c)
 	return TRUE;
 }
 
-/* A handshake costs the loop up to milliseconds, so there is one in a turn: the others stay ready. */
+/* A handshake step may take milliseconds, so each turn of the loop has only one; the other
+ * connections stay ready. */
 static void connection_start(HttpConnection *c)
 {
 	HttpListener *listener = c->listener;
@@ -345,7 +348,7 @@ static void connection_start(HttpConnection *c)
 	if (wait == 0)
 		connection_await_request(c);
 	else if (wait == HTTP_BROKEN)
-		connection_linger(c); /* for the alert to be read */
+		connection_linger(c); /* so that the client can read the alert */
 	else
 		connection_wait(c, wait);
 }
@@ -364,7 +367,7 @@ static void connection_ready(int fd, RdmadIo ready, gpointer data)
 		connection_step(c);
 		return;
 	}
-	if (ready & RDMAD_IO_WRITE) { /* for a request that is here already */
+	if (ready & RDMAD_IO_WRITE) { /* a buffered request */
 		connection_want(c, RDMAD_IO_READ);
 		connection_step(c);
 		return;
@@ -411,10 +414,10 @@ static HttpTransport *listener_transport(HttpListener *listener, int fd)
 	return listener->web ? http_web_transport(listener->web, fd) : http_transport_plain(fd);
 }
 
-/* Kubelet and the control socket come before clients of TCP listeners. */
+/* Kubelet and the control socket have priority over clients of TCP listeners. */
 static void connection_add_events(HttpConnection *c, RdmadLoop *loop)
 {
-	/* It waits for nothing yet, so that nothing can fail. */
+	/* Watches no event yet, so this cannot fail. */
 	c->io = rdmad_loop_add_io(loop, NULL, c->fd, 0, connection_ready, c, NULL);
 	c->deadline = rdmad_loop_add_timer(loop, NULL, connection_expired, c);
 	if (c->listener->scope == RDMAD_HTTP_LOCAL)

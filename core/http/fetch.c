@@ -16,12 +16,12 @@ struct RdmadFetch {
 	const RdmadFetchClass *klass;
 	gpointer data;
 	char *url;
-	GString *body; /* or the line that is not all there */
+	GString *body; /* the body, or an incomplete line */
 	gsize body_max;
 	gboolean too_long;
 	guint quiet_ms;
-	RdmadEvent *quiet; /* timer; NULL: it may be as quiet as it likes */
-	gboolean *gone;	   /* set where a callback cancels it */
+	RdmadEvent *quiet; /* timer: limit of silence; NULL: no limit */
+	gboolean *gone;	   /* set if a callback cancels the request */
 };
 
 const RdmadFetcher *rdmad_fetcher_get(RdmadHttp *http, GError **error)
@@ -63,7 +63,7 @@ static void fetch_free(RdmadFetch *fetch)
 	g_free(fetch);
 }
 
-/* Bytes that never make a line are not life. */
+/* Only complete lines count: a stream of bytes without a newline must time out. */
 static void fetch_is_alive(RdmadFetch *fetch)
 {
 	if (fetch->quiet)
@@ -80,7 +80,7 @@ static gboolean body_append(RdmadFetch *fetch, const char *bytes, gsize n)
 	return TRUE;
 }
 
-/* TRUE: the callback has cancelled the request. */
+/* Returns TRUE if the callback has cancelled the request. */
 static gboolean line_give(RdmadFetch *fetch)
 {
 	const RdmadFetchClass *klass = fetch->klass;
@@ -125,7 +125,7 @@ static gboolean transfer_bytes(guint status, const char *bytes, gsize n, gpointe
 	return body_append(fetch, bytes, n);
 }
 
-/* The request is gone before its caller is called. */
+/* Frees the request before the callback. */
 static void fetch_finish(RdmadFetch *fetch, guint status, guint retry_after_s, const GError *error)
 {
 	const RdmadFetchClass *klass = fetch->klass;
@@ -148,7 +148,7 @@ static void transfer_done(guint status, guint retry_after_s, const GError *error
 	g_autoptr(GError) limit = NULL;
 
 	fetch->transfer = NULL;
-	/* The last line may lack its end. */
+	/* The last line may have no newline. */
 	if (!error && status == 200 && fetch->klass->line && fetch->body->len && line_give(fetch))
 		return;
 	if (fetch->too_long)

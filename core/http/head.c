@@ -28,7 +28,7 @@ static gboolean is_token(const char *text)
 	return TRUE;
 }
 
-/* Decodes in place; FALSE for a broken escape or an encoded NUL. */
+/* Decodes in place.  Returns FALSE for an invalid escape or an encoded NUL. */
 static gboolean percent_decode(char *text, gboolean plus_is_space)
 {
 	char *out = text;
@@ -71,7 +71,7 @@ static guint parse_query(RdmadHttpHead *head, char *query)
 	return 0;
 }
 
-/* Only the origin form: rdmad is not a proxy, and has no use for "*". */
+/* Accepts only the origin form: rdmad is not a proxy, and does not use "*". */
 static guint parse_target(RdmadHttpHead *head, char *target)
 {
 	char *query;
@@ -139,7 +139,7 @@ static guint count_fields(const RdmadHttpHead *head, const char *name)
 	return n;
 }
 
-/* Length of the body, which must be unambiguous. */
+/* Determines the length of the body, which must be unambiguous. */
 static guint parse_framing(RdmadHttpHead *head)
 {
 	const char *length = rdmad_http_head_field(head, "Content-Length");
@@ -162,7 +162,7 @@ static guint parse_meaning(RdmadHttpHead *head)
 
 	if (hosts > 1 || (hosts == 0 && head->keep_alive))
 		return 400;
-	/* Clients that send it (curl, for long bodies) repeat the request without it. */
+	/* Clients that send it (curl, for long bodies) retry without it. */
 	if (rdmad_http_head_field(head, "Expect"))
 		return 417;
 	if (connection && g_ascii_strcasecmp(connection, "keep-alive") != 0)

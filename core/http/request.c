@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request as its handler sees it, and the response. */
+/* A request and its response, from the handler's side */
 #include <jansson.h>
 #include <stdarg.h>
 #include <string.h>
@@ -69,7 +69,7 @@ void rdmad_http_add_header(RdmadHttpRequest *request, const char *name, const ch
 	if (!request->headers)
 		request->headers = g_string_new(NULL);
 	g_string_append_printf(request->headers, "%s: ", name);
-	/* A value may come from outside: it must not end the line. */
+	/* The value may come from outside and must not end the line. */
 	for (const char *c = value; *c; c++)
 		g_string_append_c(request->headers, g_ascii_iscntrl(*c) ? ' ' : *c);
 	g_string_append(request->headers, "\r\n");

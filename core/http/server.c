@@ -89,7 +89,8 @@ void rdmad_http_free(RdmadHttp *http)
 	g_free(http);
 }
 
-/* Only the rest of a path below a route may have slashes, which were percent-encoded. */
+/* Returns the part of the path below the route, or NULL.  Only this part may have slashes, which
+ * were percent-encoded. */
 static const char *route_tail(const HttpRoute *route, const char *path)
 {
 	const gsize length = strlen(route->path);
@@ -104,7 +105,7 @@ static gboolean route_takes(const HttpRoute *route, const char *path)
 	return g_str_equal(route->path, path) || route_tail(route, path);
 }
 
-/* The route of that very path. */
+/* Returns the route with exactly this path. */
 static HttpRoute *route_find(RdmadHttp *http, const char *method, const char *path, guint *index)
 {
 	for (guint i = 0; i < http->routes->len; i++) {
@@ -152,7 +153,7 @@ void rdmad_http_unroute(RdmadHttp *http, const char *method, const char *path)
 		g_ptr_array_remove_index(http->routes, index);
 }
 
-/* A listener offers what its scope allows: the control socket all, TCP what is public and only reads. */
+/* The control socket offers all routes; TCP listeners offer public routes that only read. */
 static gboolean route_is_offered(const HttpRoute *route, const HttpListener *listener)
 {
 	if (listener->scope == RDMAD_HTTP_LOCAL)
@@ -175,7 +176,7 @@ static char *allowed_methods(RdmadHttp *http, const HttpListener *listener, cons
 	return methods->len ? g_string_free(g_steal_pointer(&methods), FALSE) : NULL;
 }
 
-/* An exact path comes before one with a tail. */
+/* An exact path has priority over one with a tail. */
 static const HttpRoute *route_for(RdmadHttp *http, const char *method, const char *path)
 {
 	const HttpRoute *exact = route_find(http, method, path, NULL);
@@ -226,7 +227,7 @@ void http_dispatch(RdmadHttpRequest *request)
 	rdmad_http_fail(request, 405, "%s takes %s", path, allowed);
 }
 
-/* Listeners share what there is. */
+/* Divides the available descriptors among the listeners. */
 static void http_add_listener(RdmadHttp *http, HttpListener *listener)
 {
 	const guint max = http->limits.max_connections;
@@ -331,7 +332,7 @@ void rdmad_http_listener_info(const RdmadHttp *http, guint index, RdmadHttpListe
 	info->web_config_error = http_web_error(web);
 }
 
-/* Requests whose module has ended will not be answered by it. */
+/* Ends requests of the module, which will not be answered any more. */
 static guint listener_end_requests(HttpListener *listener, const RdmadModule *owner)
 {
 	guint n = 0;

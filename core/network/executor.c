@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both ends of the conversation with the executor, so that they cannot drift
+ * Both sides of the executor's protocol, in one file so that they stay consistent
  *
  *	{ "id": 7, "what": 0 } [ steps .. ]	with the descriptor of a namespace, if any
  *	{ "id": 7, "what": 0, "in_memory": true }	and behind it one of a file with the steps
@@ -10,8 +10,8 @@
  *	{ "id": 7, "reports": [ { "step", "us", "result", "error" } ], "error": "..", "code": 2, "left": ".." }
  *	{ "id": 7, "opened": [ true, false ] }	with the descriptors
  *
- * The daemon's end trusts the executor as it trusts itself; the executor checks the steps.  Each of its
- * threads takes a request from the socket, carries it out, and takes the next; one always waits there.
+ * The daemon trusts the executor; the executor checks the steps.  Each of its threads receives a
+ * request, executes it, and receives the next one; one thread always waits for a request.
  */
 #include <rdmad/executor.h>
 
@@ -42,38 +42,38 @@
 
 #define DEPTH	   8u
 #define STACK_SIZE (256u * 1024)
-#define INLINE_MAX (RDMAD_MESSAGE_SIZE_MAX / 2) /* longer steps are in a file */
-#define TRIM_AFTER 32u				/* it takes as long as a task */
-#define IDLE_MAX   4u /* threads that wait for requests when none is carried out */
+#define INLINE_MAX (RDMAD_MESSAGE_SIZE_MAX / 2) /* bytes; longer steps are passed in a file */
+#define TRIM_AFTER 32u /* tasks between calls of malloc_trim(), which takes as long as a task */
+#define IDLE_MAX   4u  /* threads that stay while no request is executed */
 
 static const RdmadMessageLimits request_limits = { .fds_max = 2 };
 static const RdmadMessageLimits answer_limits = { .fds_max = RDMAD_MESSAGE_FDS_MAX,
 						  .unanswered_max = G_MAXUINT };
 
-/* ---- the executor's end ---- */
+/* ---- the executor's side ---- */
 
 typedef struct {
 	int socket, host_fd;
 	RdmadSysroot *root;
-	pthread_mutex_t turn; /* to take a request; it is entered before the next is taken */
+	pthread_mutex_t turn; /* held while receiving a request */
 	pthread_mutex_t lock;
-	/* Under the lock: */
-	GHashTable *tasks; /* of Task, by its id */
-	guint idle;	   /* threads that wait for their turn */
-	guint ended;	   /* tasks since freed memory went back to the kernel */
+	/* Protected by `lock`: */
+	GHashTable *tasks; /* id -> Task */
+	guint idle;	   /* threads that wait for `turn` */
+	guint ended;	   /* tasks since the last malloc_trim() */
 } Server;
 
 typedef struct {
 	Server *server;
 	gint64 id;
 	RdmadExecute what;
-	char *text; /* of the steps */
+	char *text; /* the steps */
 	PerformPlan *plan;
-	json_t *files; /* to be opened, or */
-	char *path;    /* of a namespace to be opened; both NULL: it is about steps */
+	json_t *files; /* names of files to open, or NULL */
+	char *path;    /* of a namespace to open, or NULL */
 	int opened[RDMAD_MESSAGE_FDS_MAX];
 	guint n_opened;
-	int netns;     /* -1: gone */
+	int netns;     /* -1: the namespace has ended, or is not needed */
 	int cancelled; /* atomic */
 	GError *error;
 } Task;
@@ -124,7 +124,7 @@ static int file_open(const char *name, GError **error)
 	return fd;
 }
 
-/* One that is not there is left out. */
+/* Omits missing files. */
 static gboolean files_open(Task *task, RdmadNetwork *pod, GError **error)
 {
 	const json_t *name;
@@ -145,7 +145,7 @@ static gboolean files_open(Task *task, RdmadNetwork *pod, GError **error)
 	return task->opened[0] >= 0 || rdmad_error_errno(error, errno, "cannot keep a socket");
 }
 
-/* In the pod's namespace, if it has one. */
+/* Runs in the pod's namespace, if it has one. */
 static gboolean task_perform(Task *task, RdmadNetwork *host, GError **error)
 {
 	g_autoptr(RdmadNetwork) pod = task->netns >= 0 ? rdmad_network_open(0, error) : NULL;
@@ -178,7 +178,8 @@ static gboolean task_enter(Task *task, RdmadNetwork *host, GError **error)
 	if (setns(task->netns, CLONE_NEWNET) < 0)
 		return rdmad_error_errno(error, errno, "cannot enter the network namespace");
 	ok = task_perform(task, host, error);
-	/* A thread that stays in a pod would take it for the host.  Its steps are journalled. */
+	/* Exits if the thread cannot leave the pod's namespace, which it would take for the host's.
+	 * Its steps are in the journal. */
 	if (setns(task->server->host_fd, CLONE_NEWNET) < 0)
 		_exit(EXIT_FAILURE);
 	return ok;
@@ -208,9 +209,9 @@ static void task_answer(const Task *task)
 	char *text;
 
 	if (task->plan)
-		perform_plan_tell(task->plan, answer);
+		perform_plan_report(task->plan, answer);
 	text = json_dumps(answer, JSON_COMPACT);
-	/* A daemon that has gone reads the journal when it is back. */
+	/* A daemon that has ended reads the journal after its restart. */
 	if (!rdmad_message_send(task->server->socket, text, strlen(text), fds, n_fds, &error) &&
 	    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE))
 		_exit(EXIT_FAILURE);
@@ -246,7 +247,7 @@ static void task_run(Task *task)
 	task_end(task);
 }
 
-/* A memory file, written whole before it was sent. */
+/* Reads a memory file, which was complete before it was sent. */
 static char *file_read(int fd)
 {
 	g_autofree char *text = g_malloc(RDMAD_STEP_JSON_MAX + 1);
@@ -282,7 +283,7 @@ static Task *request_take(Server *server, const json_t *json, RdmadMessage *mess
 	return task;
 }
 
-/* NULL: nothing to do, or not a message of the daemon's. */
+/* Returns NULL if there is nothing to do. */
 static Task *message_take(Server *server, RdmadMessage *message)
 {
 	const char *end = memchr(message->bytes, '\n', message->size);
@@ -299,7 +300,7 @@ static Task *message_take(Server *server, RdmadMessage *message)
 	return task;
 }
 
-/* Ends the process where the daemon has ended. */
+/* Exits when the daemon has ended. */
 static Task *task_take(Server *server)
 {
 	g_autoptr(GError) error = NULL;
@@ -310,7 +311,7 @@ static Task *task_take(Server *server)
 		g_autoptr(RdmadMessage) message =
 			rdmad_message_receive(server->socket, &request_limits, &error);
 
-		/* Other threads may be at work; their steps are journalled. */
+		/* Other threads may still execute steps, which are in the journal. */
 		if (!message)
 			_exit(g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE) ? EXIT_SUCCESS
 										    : EXIT_FAILURE);
@@ -336,7 +337,7 @@ static int thread_start(Server *server)
 	return r;
 }
 
-/* Counts this thread as one that waits; FALSE: there are enough of them. */
+/* Counts this thread as waiting.  Returns FALSE if enough threads wait. */
 static gboolean idle_begin(Server *server)
 {
 	gboolean stays;
@@ -348,7 +349,8 @@ static gboolean idle_begin(Server *server)
 	return stays;
 }
 
-/* Without another thread the next request waits for the end of this one. */
+/* Starts another thread if none waits.  If that fails, the next request waits for the end of this
+ * one. */
 static void idle_end(Server *server)
 {
 	pthread_mutex_lock(&server->lock);
@@ -368,7 +370,7 @@ static void serve(Server *server)
 	} while (idle_begin(server));
 }
 
-/* The thread that starts it has counted it as idle. */
+/* The starting thread has counted this one as waiting. */
 static void *serve_thread(void *data)
 {
 	serve(data);
@@ -392,23 +394,23 @@ int rdmad_executor_serve(int socket, const char *lock)
 	}
 	for (;;) {
 		serve(&server);
-		/* The first thread stays, or the process would end with it. */
+		/* The process ends with its first thread, so that one stays. */
 		pthread_mutex_lock(&server.lock);
 		server.idle++;
 		pthread_mutex_unlock(&server.lock);
 	}
 }
 
-/* ---- the daemon's end ---- */
+/* ---- the daemon's side ---- */
 
 struct RdmadExecutor {
 	RdmadLoop *loop;
 	RdmadModule *owner;
 	RdmadKeeper *keeper;
 	char *lock;
-	RdmadMessagePeer *peer; /* NULL: it does not run */
+	RdmadMessagePeer *peer; /* NULL: the executor does not run */
 	guint64 last;
-	GHashTable *requests; /* of Request, by number */
+	GHashTable *requests; /* number -> Request */
 };
 
 typedef struct {
@@ -457,7 +459,7 @@ static GArray *reports_read(const json_t *list)
 	return reports;
 }
 
-/* In the order in which they were asked for. */
+/* Returns the descriptors in the order of the request. */
 static guint fds_read(const json_t *opened, RdmadMessage *message, int fds[RDMAD_MESSAGE_FDS_MAX])
 {
 	const json_t *is_there;
@@ -500,7 +502,7 @@ static void answer_take(RdmadMessagePeer *peer, RdmadMessage *message, gpointer 
 	json_decref(json);
 }
 
-/* Each request fails, and may be made again, which starts another one. */
+/* Fails all requests; the next one starts another executor. */
 static void answer_gone(RdmadMessagePeer *peer, gpointer data)
 {
 	RdmadExecutor *executor = data;
@@ -550,7 +552,7 @@ void rdmad_executor_free(RdmadExecutor *executor)
 {
 	if (!executor)
 		return;
-	/* It ends by itself. */
+	/* The executor ends by itself when the socket is closed. */
 	rdmad_message_peer_close(executor->peer);
 	g_list_free_full(g_hash_table_get_values(executor->requests), g_free);
 	g_hash_table_unref(executor->requests);
@@ -558,7 +560,7 @@ void rdmad_executor_free(RdmadExecutor *executor)
 	g_free(executor);
 }
 
-/* `file`: behind the namespace, -1: none. */
+/* `file` follows the namespace's descriptor; -1: none. */
 static guint64 request_send(RdmadExecutor *executor, const char *text, int netns, int file,
 			    const Request *made, GError **error)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both ends of the conversation with the process of a host command, so that they cannot drift
+ * Both sides of the protocol of a host command's process, in one file so that they stay consistent
  *
  *	{ "kind": 0, "root": "/machine", "argv": [ .. ], "environment": [ .. ], "package": "/opt/package",
  *	  "sha256": "..", "cgroup": "..", "lock": "..", "timeout_ms": 60000, "module": null, "parameter": null }
  *	{ "tail": "..", "error": "..", "code": 2 }	the answer, after which the process ends
  *
- * The command comes from the keeper, which got it before the list was closed; the daemon sends nothing here.
- * The process ends what it runs when the daemon closes its end, or ends itself.
+ * The keeper passes the command, which it received before the list was closed; the daemon sends
+ * nothing.  The process kills its program and exits when the daemon closes its side or ends.
  */
 #include <rdmad/host-command.h>
 
@@ -37,34 +37,34 @@
 
 static const RdmadMessageLimits limits = { .fds_max = 0 };
 
-/* ---- the process's end ---- */
+/* ---- the host process's side ---- */
 
 typedef struct {
 	json_t *command;
 	RdmadSysroot *root;
-	int socket; /* the peer's */
+	int socket; /* of the daemon's side */
 	RdmadMessagePeer *peer;
 	RdmadChild *child;
-} Errand;
+} HostTask;
 
-static const char *text_of(const Errand *errand, const char *key)
+static const char *text_of(const HostTask *task, const char *key)
 {
-	return json_string_value(json_object_get(errand->command, key));
+	return json_string_value(json_object_get(task->command, key));
 }
 
-/* A daemon that is gone needs no answer. */
-G_NORETURN static void errand_answer(Errand *errand, const char *tail, const GError *error)
+/* Replies and exits.  A failed send is ignored: the daemon has ended. */
+G_NORETURN static void host_task_answer(HostTask *task, const char *tail, const GError *error)
 {
 	g_autofree char *problem = error ? g_utf8_make_valid(error->message, -1) : NULL;
 	json_t *json = json_pack("{s:s, s:s?, s:i}", "tail", tail, "error", problem, "code",
 				 error ? error->code : 0);
 	char *text = json_dumps(json, JSON_COMPACT);
 
-	(void)rdmad_message_peer_send(errand->peer, text, strlen(text), NULL, 0, NULL);
+	(void)rdmad_message_peer_send(task->peer, text, strlen(text), NULL, 0, NULL);
 	_exit(EXIT_SUCCESS);
 }
 
-/* ---- its package ---- */
+/* ---- the package ---- */
 
 static gboolean file_read(int fd, char *buffer, gsize size, GError **error)
 {
@@ -84,11 +84,11 @@ static gboolean file_read(int fd, char *buffer, gsize size, GError **error)
 	return TRUE;
 }
 
-/* The very bytes that the checksum is of are what the program gets. */
-static GBytes *package_read(const Errand *errand, const char *path, GError **error)
+/* Reads the file once: the program gets exactly the bytes whose checksum was verified. */
+static GBytes *package_read(const HostTask *task, const char *path, GError **error)
 {
 	rdmad_autofd int fd =
-		rdmad_sysroot_open(errand->root, path + 1, O_RDONLY | O_NONBLOCK, error);
+		rdmad_sysroot_open(task->root, path + 1, O_RDONLY | O_NONBLOCK, error);
 	g_autofree char *buffer = NULL;
 	g_autofree char *sum = NULL;
 	struct stat st;
@@ -109,7 +109,7 @@ static GBytes *package_read(const Errand *errand, const char *path, GError **err
 		return NULL;
 	sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)buffer,
 					  (gsize)st.st_size);
-	if (g_ascii_strcasecmp(sum, text_of(errand, "sha256") ?: "") != 0) {
+	if (g_ascii_strcasecmp(sum, text_of(task, "sha256") ?: "") != 0) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 			    "its sha256 is %s, not the configured one", sum);
 		return NULL;
@@ -117,9 +117,9 @@ static GBytes *package_read(const Errand *errand, const char *path, GError **err
 	return g_bytes_new_take(g_steal_pointer(&buffer), (gsize)st.st_size);
 }
 
-/* ---- a program ---- */
+/* ---- the program ---- */
 
-/* Lines stay; all else that a terminal might take for a command goes. */
+/* Appends the output, with control characters other than newlines removed. */
 static void tail_append(GString *tail, const RdmadChildOutput *output)
 {
 	g_autofree char *text = g_utf8_make_valid(output->bytes, (gssize)output->size);
@@ -141,7 +141,7 @@ static char *tail_of(const RdmadChildResult *result)
 	return g_strchomp(g_string_free(tail, FALSE));
 }
 
-/* Where a program says why it has failed. */
+/* Returns the last line, which usually has the reason of a failure. */
 static const char *last_line(const char *tail)
 {
 	const char *end = strrchr(tail, '\n');
@@ -149,27 +149,27 @@ static const char *last_line(const char *tail)
 	return end ? end + 1 : tail;
 }
 
-static const char *program_name(const Errand *errand)
+static const char *program_name(const HostTask *task)
 {
-	return json_string_value(json_array_get(json_object_get(errand->command, "argv"), 0));
+	return json_string_value(json_array_get(json_object_get(task->command, "argv"), 0));
 }
 
-static guint64 program_timeout(const Errand *errand)
+static guint64 program_timeout(const HostTask *task)
 {
-	return (guint64)json_integer_value(json_object_get(errand->command, "timeout_ms"));
+	return (guint64)json_integer_value(json_object_get(task->command, "timeout_ms"));
 }
 
-static void result_check(const Errand *errand, const RdmadChildResult *result, const char *tail,
+static void result_check(const HostTask *task, const RdmadChildResult *result, const char *tail,
 			 GError **error)
 {
-	const char *name = program_name(errand);
+	const char *name = program_name(task);
 	const char *line = last_line(tail);
 	const char *colon = line[0] ? ": " : "";
 
 	if (result->timed_out)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_TIMEOUT,
 			    "%s did not end within %" G_GUINT64_FORMAT " s and was killed%s%s",
-			    name, program_timeout(errand) / 1000, colon, line);
+			    name, program_timeout(task) / 1000, colon, line);
 	else if (result->signal)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s was ended by signal %d%s%s",
 			    name, result->signal, colon, line);
@@ -181,19 +181,19 @@ static void result_check(const Errand *errand, const RdmadChildResult *result, c
 
 static void program_done(const RdmadChildResult *result, const GError *error, gpointer data)
 {
-	Errand *errand = data;
+	HostTask *task = data;
 	g_autofree char *tail = result ? tail_of(result) : g_strdup("");
 	g_autoptr(GError) problem = error ? g_error_copy(error) : NULL;
 
 	if (result)
-		result_check(errand, result, tail, &problem);
-	errand_answer(errand, tail, problem);
+		result_check(task, result, tail, &problem);
+	host_task_answer(task, tail, problem);
 }
 
-/* `first` and the texts of the list, all of them the list's; NULL-terminated. */
-static const char **texts_of(const Errand *errand, const char *key, const char *const *first)
+/* Returns `first` and the texts of the list, borrowed; NULL-terminated. */
+static const char **texts_of(const HostTask *task, const char *key, const char *const *first)
 {
-	const json_t *list = json_object_get(errand->command, key);
+	const json_t *list = json_object_get(task->command, key);
 	GPtrArray *texts = g_ptr_array_new();
 	const json_t *text;
 	gsize i;
@@ -205,21 +205,21 @@ static const char **texts_of(const Errand *errand, const char *key, const char *
 	return (const char **)g_ptr_array_free(texts, FALSE);
 }
 
-static gboolean program_start(Errand *errand, RdmadLoop *loop, GBytes *package, GError **error)
+static gboolean program_start(HostTask *task, RdmadLoop *loop, GBytes *package, GError **error)
 {
 	static const char *const always[] = {
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
 		"LC_ALL=C", NULL
 	};
-	const gboolean live = rdmad_sysroot_is_live(errand->root);
-	g_autofree const char **argv = texts_of(errand, "argv", NULL);
-	g_autofree const char **environment = texts_of(errand, "environment", always);
-	g_autofree char *path = rdmad_sysroot_program(errand->root, argv[0], error);
+	const gboolean live = rdmad_sysroot_is_live(task->root);
+	g_autofree const char **argv = texts_of(task, "argv", NULL);
+	g_autofree const char **environment = texts_of(task, "environment", always);
+	g_autofree char *path = rdmad_sysroot_program(task->root, argv[0], error);
 
 	if (!path)
 		return FALSE;
 	argv[0] = path;
-	errand->child = rdmad_child_start(
+	task->child = rdmad_child_start(
 		loop, NULL,
 		&(RdmadChildSpec){
 			.argv = argv,
@@ -227,70 +227,70 @@ static gboolean program_start(Errand *errand, RdmadLoop *loop, GBytes *package, 
 			.input = package ? g_bytes_get_data(package, NULL) : NULL,
 			.input_size = package ? g_bytes_get_size(package) : 0,
 			.on_host = live,
-			.cgroup = live ? text_of(errand, "cgroup") : NULL,
-			.deadline_ms = (guint)MIN(program_timeout(errand), G_MAXUINT),
+			.cgroup = live ? text_of(task, "cgroup") : NULL,
+			.deadline_ms = (guint)MIN(program_timeout(task), G_MAXUINT),
 			.output_max = RDMAD_HOST_TAIL / 2,
 		},
-		program_done, errand, error);
-	return errand->child != NULL;
+		program_done, task, error);
+	return task->child != NULL;
 }
 
-static gboolean program_run(Errand *errand, RdmadLoop *loop, GError **error)
+static gboolean program_run(HostTask *task, RdmadLoop *loop, GError **error)
 {
-	const char *path = text_of(errand, "package");
-	g_autoptr(GBytes) package = path ? package_read(errand, path, error) : NULL;
+	const char *path = text_of(task, "package");
+	g_autoptr(GBytes) package = path ? package_read(task, path, error) : NULL;
 
 	if (!path || package)
-		return program_start(errand, loop, package, error);
+		return program_start(task, loop, package, error);
 	g_prefix_error(error, "%s: ", path);
 	return FALSE;
 }
 
-/* ---- its life ---- */
+/* ---- life cycle ---- */
 
-static void daemon_spoke(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
+static void daemon_message(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
 {
 }
 
-/* With all that the program has started; the next command begins when it is gone. */
+/* Kills the program with its descendants and waits for them, because the next command starts when
+ * this process has ended. */
 static void daemon_gone(RdmadMessagePeer *peer, gpointer data)
 {
-	Errand *errand = data;
+	HostTask *task = data;
 
-	rdmad_child_cancel(errand->child);
+	rdmad_child_cancel(task->child);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 	_exit(EXIT_SUCCESS);
 }
 
-static const RdmadMessageOps daemon_ops = { daemon_spoke, daemon_gone };
+static const RdmadMessageOps daemon_ops = { daemon_message, daemon_gone };
 
-/* A daemon that ended meanwhile wants nothing any more. */
-static gboolean turn_take(const Errand *errand, GError **error)
+/* Exits if the daemon has ended while this command waited for its turn. */
+static gboolean turn_take(const HostTask *task, GError **error)
 {
 	char byte;
 
-	if (!rdmad_keeper_take_turn(text_of(errand, "lock"), error))
+	if (!rdmad_keeper_take_turn(text_of(task, "lock"), error))
 		return FALSE;
-	if (recv(errand->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+	if (recv(task->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
 		_exit(EXIT_SUCCESS);
 	return TRUE;
 }
 
-/* TRUE: a program runs, and will answer. */
-static gboolean errand_begin(Errand *errand, RdmadLoop *loop, GError **error)
+/* Returns TRUE if a program runs, which will reply. */
+static gboolean host_task_begin(HostTask *task, RdmadLoop *loop, GError **error)
 {
-	const char *module = text_of(errand, "module");
+	const char *module = text_of(task, "module");
 
-	errand->root = rdmad_sysroot_new(text_of(errand, "root"), error);
-	if (!errand->root || !turn_take(errand, error))
+	task->root = rdmad_sysroot_new(text_of(task, "root"), error);
+	if (!task->root || !turn_take(task, error))
 		return FALSE;
-	switch ((RdmadHostKind)json_integer_value(json_object_get(errand->command, "kind"))) {
+	switch ((RdmadHostKind)json_integer_value(json_object_get(task->command, "kind"))) {
 	case RDMAD_HOST_PROGRAM:
-		return program_run(errand, loop, error);
+		return program_run(task, loop, error);
 	case RDMAD_HOST_INSERT:
-		rdmad_kernel_module_insert(errand->root, module, text_of(errand, "parameter"),
-					   error);
+		rdmad_kernel_module_insert(task->root, module, text_of(task, "parameter"), error);
 		return FALSE;
 	case RDMAD_HOST_REMOVE:
 		rdmad_kernel_module_remove(module, error);
@@ -301,22 +301,22 @@ static gboolean errand_begin(Errand *errand, RdmadLoop *loop, GError **error)
 
 void rdmad_host_serve(int socket, const char *command)
 {
-	Errand errand = { .command = json_loads(command, 0, NULL), .socket = socket };
+	HostTask task = { .command = json_loads(command, 0, NULL), .socket = socket };
 	RdmadLoop *loop = rdmad_loop_new();
 	g_autoptr(GError) error = NULL;
 
-	if (loop && errand.command)
-		errand.peer = rdmad_message_peer_new(loop, NULL, socket, &limits, &daemon_ops,
-						     &errand, &error);
-	/* The daemon sees the end of the socket. */
-	if (!errand.peer)
+	if (loop && task.command)
+		task.peer = rdmad_message_peer_new(loop, NULL, socket, &limits, &daemon_ops, &task,
+						   &error);
+	/* The daemon sees that the socket is closed. */
+	if (!task.peer)
 		return;
-	if (!errand_begin(&errand, loop, &error))
-		errand_answer(&errand, "", error);
+	if (!host_task_begin(&task, loop, &error))
+		host_task_answer(&task, "", error);
 	rdmad_loop_run(loop);
 }
 
-/* ---- the daemon's end ---- */
+/* ---- the daemon's side ---- */
 
 struct RdmadHostRun {
 	RdmadMessagePeer *peer;
@@ -328,7 +328,7 @@ static json_t *json_texts(const char *const *texts)
 {
 	json_t *list = json_array();
 
-	/* One that is not UTF-8 makes the whole of it NULL. */
+	/* A text that is not UTF-8 makes the result NULL. */
 	for (; list && texts && *texts; texts++)
 		if (json_array_append_new(list, json_string(*texts)) < 0)
 			g_clear_pointer(&list, json_decref);

@@ -11,7 +11,7 @@
 #include "network/network-private.h"
 
 #define ALTNAME_MAX  128	/* ALTIFNAMSIZ, with the NUL */
-#define DELETE_GROUP 0x72646d64 /* "rdmd": links that are about to go */
+#define DELETE_GROUP 0x72646d64 /* "rdmd": links that are about to be deleted */
 
 gboolean rdmad_interface_name_check(const char *name, GError **error)
 {
@@ -94,7 +94,7 @@ RdmadLink *rdmad_link_get_index(RdmadNetwork *net, int ifindex, GError **error)
 	return link_get(net, NETWORK_REQUEST(RTM_GETLINK, 0, info), text, error);
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 typedef struct {
 	const char *name;
@@ -120,7 +120,7 @@ static const Mode ipoib_modes[] = {
 	{ NULL, 0 },
 };
 
-/* The first is the default. */
+/* Finds the mode of the spec; the first mode is the default. */
 static gboolean mode_find(const Mode *modes, const RdmadLinkSpec *spec, guint *value,
 			  GError **error)
 {
@@ -257,7 +257,7 @@ gboolean rdmad_link_create(RdmadNetwork *net, const RdmadLinkSpec *spec, GError 
 	return network_change(net, msg, error, "create link %s (%s)", spec->name, spec->kind);
 }
 
-/* ---- changing ---- */
+/* ---- changes ---- */
 
 gboolean rdmad_link_change(RdmadNetwork *net, int ifindex, const RdmadLinkChange *change,
 			   GError **error)
@@ -309,7 +309,7 @@ gboolean rdmad_link_set_altname(RdmadNetwork *net, int ifindex, const char *name
 			      there ? "add" : "remove", name, ifindex);
 }
 
-/* ---- the end ---- */
+/* ---- deletion ---- */
 
 static gboolean link_delete(RdmadNetwork *net, int ifindex, GError **error)
 {
@@ -337,7 +337,7 @@ static gboolean group_delete(RdmadNetwork *net, GError **error)
 	return network_change(net, msg, error, "delete links");
 }
 
-/* A link that is gone already is a success. */
+/* Succeeds if the link is missing already. */
 static gboolean gone_or_failed(GError *why, GError **error)
 {
 	if (!why)

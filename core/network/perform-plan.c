@@ -8,9 +8,9 @@
 
 struct PerformPlan {
 	RdmadExecute what;
-	GPtrArray *steps;   /* of RdmadStep */
-	guint next;	    /* to be done; of an undo, the one above that to be undone */
-	gboolean goes_back; /* after a failure */
+	GPtrArray *steps; /* of RdmadStep */
+	guint next; /* index of the next step to do; for an undo, one above the next step to undo */
+	gboolean goes_back; /* a step failed, and the previous ones are being undone */
 	json_t *reports;
 	GError *error, *left;
 };
@@ -51,7 +51,7 @@ static void report_add(PerformPlan *plan, const RdmadStep *step, gint64 began_us
 					"error", error ? error->message : NULL));
 }
 
-/* The first error is kept, and nothing stops it. */
+/* Continues after errors; keeps the first one. */
 static void undo_next(PerformPlan *plan, const PerformContext *ctx)
 {
 	static const int never = 0;
@@ -81,7 +81,7 @@ static void do_next(PerformPlan *plan, const PerformContext *ctx)
 	else
 		perform_do(ctx, step, &result, &plan->error);
 	report_add(plan, step, began_us, result, plan->error);
-	/* The failed one may have been done in part. */
+	/* The failed step may have been done partly, so it is undone too. */
 	plan->goes_back = plan->error && plan->what == RDMAD_EXECUTE_DO;
 }
 
@@ -98,7 +98,7 @@ gboolean perform_plan_next(PerformPlan *plan, const PerformContext *ctx)
 	return TRUE;
 }
 
-void perform_plan_tell(const PerformPlan *plan, json_t *answer)
+void perform_plan_report(const PerformPlan *plan, json_t *answer)
 {
 	json_object_set(answer, "reports", plan->reports);
 	if (plan->left)

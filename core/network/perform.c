@@ -65,7 +65,7 @@ gboolean perform_wait(const PerformContext *ctx, guint timeout_ms,
 	}
 }
 
-/* 0: there is no such link. */
+/* Returns 0 if there is no such link. */
 static int link_index(const PerformContext *ctx, RdmadNetwork *net, const char *name,
 		      GError **error)
 {
@@ -83,7 +83,7 @@ static int link_index(const PerformContext *ctx, RdmadNetwork *net, const char *
 	return link->ifindex;
 }
 
-/* Links come, go and get names by these; others find what there is. */
+/* Drops the cached link after a step that may create, move or rename links. */
 static void links_forget(const PerformContext *ctx, const RdmadStep *step)
 {
 	if (step->kind == RDMAD_STEP_LINK_CREATE || step->kind == RDMAD_STEP_LINK_MOVE ||
@@ -116,13 +116,14 @@ static gboolean parent_check(const PerformContext *ctx, const RdmadStepLinkCreat
 	return FALSE;
 }
 
-/* Of 14 bytes, the same for each try. */
+/* Returns a name of 14 bytes, the same at each attempt. */
 static char *spare_name(const RdmadStepLinkCreate *create)
 {
 	return g_strdup_printf("rdmad.%08x", g_str_hash(create->name));
 }
 
-/* The kernel refuses a name that the host has, although the link is not to be there. */
+/* Creates the link under a spare name and renames it in the pod: the kernel rejects a name that
+ * exists on the host, even for a link in the pod. */
 static gboolean create_renamed(const PerformContext *ctx, const RdmadStepLinkCreate *create,
 			       const RdmadLinkSpec *spec, GError **error)
 {
@@ -183,7 +184,7 @@ static gboolean do_create(const PerformContext *ctx, const RdmadStep *step, GErr
 	       create_again(ctx, create, &spec, why, error);
 }
 
-/* By its name, or, where the container gave it another one, by its address. */
+/* Finds the link by its name, or by its address if the container has renamed it. */
 static int created_find(const PerformContext *ctx, const RdmadStepLinkCreate *create,
 			GError **error)
 {
@@ -278,7 +279,7 @@ static gboolean do_altname(const PerformContext *ctx, const RdmadStep *step, GEr
 	return altname_set(ctx, step, !step->altname.remove, error);
 }
 
-/* A link that is gone, or is on its way back, gets its names from the move. */
+/* Succeeds if the link is missing or being returned: the move restores its names. */
 static gboolean undo_altname(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
 	GError *why = NULL;
@@ -356,7 +357,7 @@ static gboolean do_address(const PerformContext *ctx, const RdmadStep *step, GEr
 				    : address_set(ctx, step, error);
 }
 
-/* A link that is gone gets no address back. */
+/* A missing link needs no restored address. */
 static gboolean undo_address(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
 	GError *why = NULL;
@@ -412,7 +413,7 @@ RdmadRoute perform_route(const RdmadStepRoute *route, int ifindex)
 	return made;
 }
 
-/* One that is there already leads to the same place: another NIC of the network may have made it. */
+/* An existing route leads to the same place: another NIC of the network may have added it. */
 static gboolean route_set(const PerformContext *ctx, const RdmadStep *step, gboolean there,
 			  GError **error)
 {
@@ -528,7 +529,7 @@ static gboolean do_wait(const PerformContext *ctx, const RdmadStep *step, GError
 			step->wait.may_fail ? RDMAD_ERROR_TIMEOUT : RDMAD_ERROR_NOT_FOUND, error);
 }
 
-/* ---- the others ---- */
+/* ---- other steps ---- */
 
 static gboolean do_vf(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
@@ -573,7 +574,7 @@ static gboolean undo_smc(const PerformContext *ctx, const RdmadStep *step, GErro
 static const struct {
 	gboolean (*make)(const PerformContext *ctx, const RdmadStep *step, GError **error);
 	gboolean (*undo)(const PerformContext *ctx, const RdmadStep *step, GError **error);
-	gboolean without_pod; /* can be done to the host alone */
+	gboolean without_pod; /* the step concerns only the host */
 } kinds[RDMAD_N_STEPS] = {
 	[RDMAD_STEP_LINK_CREATE] = { do_create, undo_create },
 	[RDMAD_STEP_LINK_MOVE] = { do_move, undo_move },
@@ -618,8 +619,8 @@ gboolean perform_do(const PerformContext *ctx, const RdmadStep *step, int *resul
 	return explain(kinds[step->kind].make(ctx, step, error), "", step, error);
 }
 
-/* Links and routes of the pod end with its namespace; a link that the pod gives back may be in the
- * host by now. */
+/* Links and routes in the pod end with its namespace.  A link to be returned may be on the host
+ * already. */
 static gboolean has_undo(const PerformContext *ctx, const RdmadStep *step)
 {
 	return kinds[step->kind].undo && !step->goes_with_link &&

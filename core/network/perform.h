@@ -44,7 +44,7 @@ void perform_plan_free(PerformPlan *plan);
 /* Executes or undoes the next step.  Returns FALSE if no step is left. */
 gboolean perform_plan_next(PerformPlan *plan, const PerformContext *ctx);
 /* Adds "reports", "error", "code" and "left" to the executor's response. */
-void perform_plan_tell(const PerformPlan *plan, struct json_t *answer);
+void perform_plan_report(const PerformPlan *plan, struct json_t *answer);
 
 /* ---- shared by perform.c and the files of single steps ---- */
 

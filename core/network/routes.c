@@ -8,7 +8,7 @@
 
 /* ---- reading ---- */
 
-/* RTA_VIA: a gateway of the other family. */
+/* Parses RTA_GATEWAY, or RTA_VIA, a gateway of the other address family. */
 static RdmadIp parse_gateway(int family, const struct nlattr *gateway, const struct nlattr *via)
 {
 	const struct rtvia *other = via ? nla_data(via) : NULL;
@@ -84,7 +84,7 @@ RdmadRoute *network_parse_route(const struct nlmsghdr *msg)
 	if (msg->nlmsg_type != RTM_NEWROUTE ||
 	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, RTA_MAX, NULL) < 0)
 		return NULL;
-	/* Cached ones are not configuration. */
+	/* Cached routes are not configuration. */
 	if ((info->rtm_family != AF_INET && info->rtm_family != AF_INET6) ||
 	    info->rtm_flags & RTM_F_CLONED)
 		return NULL;
@@ -175,7 +175,7 @@ static void put_hops(struct nl_msg *msg, const RdmadRoute *route)
 			.rtnh_ifindex = hop->ifindex,
 		};
 		put_gateway(msg, route->family, &hop->gateway);
-		/* Attributes may have moved the message. */
+		/* Adding attributes may have reallocated the message. */
 		next = (void *)((char *)nlmsg_hdr(msg) + at);
 		next->rtnh_len = (guint16)((int)nlmsg_hdr(msg)->nlmsg_len - at);
 	}
@@ -196,7 +196,8 @@ static void put_metrics(struct nl_msg *msg, const RdmadRoute *route)
 	nla_nest_end(msg, list);
 }
 
-/* A route without a gateway leads to the link, or gateways behind it would not be found. */
+/* A route without a gateway must have link scope: otherwise gateways behind it would be
+ * unreachable. */
 static guint8 route_scope(const RdmadRoute *route)
 {
 	if (!route->scope && route->family == AF_INET && route->n_hops > 0 &&

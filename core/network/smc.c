@@ -11,7 +11,7 @@
 
 #include "hardware/netlink/socket.h"
 
-#define PORT	   1 /* the only one of NICs with Ethernet */
+#define PORT	   1 /* the only port of Ethernet NICs */
 #define FIELD_NONE "n/a"
 
 typedef struct {
@@ -85,7 +85,7 @@ static gboolean attributes_parse(const struct nlmsghdr *msg, struct nlattr **att
 	       nlmsg_parse((struct nlmsghdr *)msg, GENL_HDRLEN, attrs, max, NULL) >= 0;
 }
 
-/* NULL: absent, or the kernel's word for it.  EIDs are padded. */
+/* Returns NULL if the attribute is absent, or has the kernel's text for none.  EIDs are padded. */
 static char *attribute_text(struct nlattr *attr)
 {
 	g_autofree char *text =
@@ -110,7 +110,7 @@ static void nothing(gpointer data)
 {
 }
 
-/* 0: the kernel has no SMC. */
+/* Returns 0 if the kernel has no SMC. */
 static guint16 family_number(RdmadNetlink *nl, const Family *family, GError **error)
 {
 	struct nl_msg *msg = request_new(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1, NLM_F_ACK);
@@ -130,7 +130,7 @@ static guint16 family_number(RdmadNetlink *nl, const Family *family, GError **er
 	return 0;
 }
 
-/* A request of the family, on a socket of its own; `number` is set to the kernel's errno. */
+/* A request to the family on its own socket; `number` is set to the kernel's errno. */
 typedef struct {
 	RdmadNetlink *nl;
 	guint16 number;
@@ -158,7 +158,7 @@ static void array_empty(gpointer data)
 		g_ptr_array_remove_range(array, 0, array->len);
 }
 
-/* `results` is taken over. */
+/* Takes `results` over. */
 static GPtrArray *talk_dump(const Family *family, guint8 command, RdmadNetlinkEach each,
 			    GPtrArray *results, GError **error)
 {
@@ -351,7 +351,7 @@ static gboolean eid_change(const char *eid, gboolean there, GError **error)
 	}
 	msg = talk_request(&talk, there ? SMC_NETLINK_ADD_UEID : SMC_NETLINK_REMOVE_UEID,
 			   NLM_F_ACK);
-	/* The kernel's are of 32 characters. */
+	/* The kernel's EIDs have 32 characters, padded with blanks. */
 	g_snprintf(padded, sizeof(padded), "%-*s", (int)RDMAD_SMC_EID_MAX, eid);
 	nla_put_string(msg, SMC_NLA_EID_TABLE_ENTRY, padded);
 	ok = rdmad_netlink_ask_each(talk.nl, msg, family_each, nothing, &(guint16){ 0 }, error);

@@ -40,7 +40,7 @@ static int root_make(const char *run_dir, GError **error)
 		       : -1;
 }
 
-/* -1 without an error: there is none. */
+/* Returns -1, without an error if there is no such directory. */
 static int root_open(const char *run_dir, GError **error)
 {
 	g_autofree char *path = g_build_filename(run_dir, ROOT_NAME, NULL);
@@ -68,7 +68,7 @@ static gboolean dir_is_missing(const char *run_dir, const char *id, GError **err
 	return FALSE;
 }
 
-/* -1 with RDMAD_ERROR_NOT_FOUND: there is none. */
+/* Returns -1, with RDMAD_ERROR_NOT_FOUND if there is no such directory. */
 static int dir_open(const char *run_dir, const char *id, GError **error)
 {
 	GError *problem = NULL;
@@ -126,7 +126,8 @@ gboolean rdmad_allocation_dir_has(const char *run_dir, const char *id, const cha
 	return FALSE;
 }
 
-/* At most `max` bytes and one more. */
+/* Appends up to one buffer more than `max` bytes, so that the caller detects a file that is too
+ * long. */
 static gboolean read_text(int fd, gsize max, GString *text)
 {
 	char part[4096];
@@ -191,7 +192,7 @@ gboolean rdmad_allocation_dir_write(const char *run_dir, const char *id, const c
 
 /* ---- list, remove ---- */
 
-/* The names in an open directory, without "." and ".."; NULL: errno. */
+/* Returns the names in an open directory, without "." and ".."; NULL with errno on failure. */
 static char **dir_names(int fd)
 {
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
@@ -237,7 +238,7 @@ char **rdmad_allocation_dir_list(const char *run_dir, GError **error)
 	return g_strv_builder_end(names);
 }
 
-/* An allocation's directory has no directories in it. */
+/* Removes the files.  An allocation's directory has no subdirectories. */
 static gboolean dir_empty(int dir)
 {
 	g_auto(GStrv) names = dir_names(dir);
@@ -257,7 +258,7 @@ static gboolean dir_remove(int root, const char *name)
 	return dir_empty(dir) && (unlinkat(root, name, AT_REMOVEDIR) == 0 || errno == ENOENT);
 }
 
-/* TRUE: there is none of its name any more. */
+/* Returns TRUE if no directory has this name any more. */
 static gboolean dir_hide(int root, const char *id, const char *ended)
 {
 	rdmad_autofd int dir = openat(root, id, OPEN_FLAGS);
@@ -265,7 +266,7 @@ static gboolean dir_hide(int root, const char *id, const char *ended)
 	return dir < 0 ? errno == ENOENT : renameat(root, id, root, ended) == 0;
 }
 
-/* Under another name first: a part of it would tell nobody whose it was. */
+/* Renames the directory first: a partly removed one would not identify its allocation. */
 gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError **error)
 {
 	g_autofree char *path = rdmad_allocation_dir_path(run_dir, id);
@@ -294,25 +295,25 @@ void rdmad_allocation_dir_clean(const char *run_dir, const char *id)
 			unlinkat(dir, names[i], 0);
 }
 
-/* ---- spare ones ---- */
+/* ---- spare directories ---- */
 
 #define SPARE_PREFIX ".spare-"
-#define SPARES	     9u /* pods that are admitted together, and one; each has a file open */
-#define SPARES_FEW   5u /* made up to SPARES at once: of four calls in a row three wait for none */
+#define SPARES	     9u /* a burst of pods, and the link source; each has an open file */
+#define SPARES_FEW   5u /* refilled to SPARES at once: of four successive calls three do not wait */
 
 typedef struct {
 	char *name, *path;
-	int own; /* the file whose text comes last */
+	int own; /* the file whose text is written when the directory is taken */
 } Spare;
 
 struct RdmadSpareDirs {
 	RdmadOwned owned;
 	char *run_dir;
 	const RdmadSpareDirsClass *klass;
-	int root; /* -1: to be opened */
-	/* Of Spare.  The first is not given away: the file of the others is a link of its own. */
+	int root; /* -1: not open */
+	/* Of Spare.  The first is never taken: the files of the others are links to its file. */
 	GPtrArray *ready;
-	RdmadEvent *next; /* timer: makes what is missing, on the turn after the answer */
+	RdmadEvent *next; /* timer: refills `ready` on the turn after the response */
 };
 
 static void spare_free(gpointer data)
@@ -326,7 +327,7 @@ static void spare_free(gpointer data)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Spare, spare_free)
 
-/* A link is a single call, and no further file. */
+/* Links the file of another spare directory: one call, and no further inode. */
 static gboolean spare_put_file(const RdmadSpareDirs *spares, const Spare *spare)
 {
 	const Spare *other = spares->ready->len ? spares->ready->pdata[0] : NULL;
@@ -344,7 +345,7 @@ static gboolean spare_put_file(const RdmadSpareDirs *spares, const Spare *spare)
 							 bytes, FILE_MODE, NULL);
 }
 
-/* By names below the root, which nobody else may write to: one call less than with a descriptor. */
+/* Uses names below the root, which only rdmad may write to: this saves opening a descriptor. */
 static gboolean spare_fill(const RdmadSpareDirs *spares, Spare *spare)
 {
 	g_autofree char *own = g_build_filename(spare->name, spares->klass->own_name, NULL);
@@ -357,7 +358,7 @@ static gboolean spare_fill(const RdmadSpareDirs *spares, Spare *spare)
 	return spare->own >= 0 && fchmod(spare->own, FILE_MODE) == 0;
 }
 
-/* NULL: the usual way says what is wrong. */
+/* Returns NULL on failure; rdmad_allocation_dir_make() will report the error. */
 static Spare *spare_new(RdmadSpareDirs *spares)
 {
 	g_autoptr(Spare) spare = g_new0(Spare, 1);
@@ -375,8 +376,8 @@ static Spare *spare_new(RdmadSpareDirs *spares)
 	return NULL;
 }
 
-/* Both names are looked up from / again: a directory whose parent was moved, removed or replaced, behind
- * the descriptors that are open, is not there. */
+/* Resolves both paths from / again: the rename must fail if a parent directory was moved, removed
+ * or replaced while descriptors in it were open. */
 static gboolean spare_become(Spare *spare, const char *path, const char *own_text)
 {
 	const gsize size = strlen(own_text);
@@ -384,7 +385,7 @@ static gboolean spare_become(Spare *spare, const char *path, const char *own_tex
 	return write(spare->own, own_text, size) == (ssize_t)size && rename(spare->path, path) == 0;
 }
 
-/* With those of allocations that an earlier run was about to remove. */
+/* Also removes directories that an earlier process had renamed for removal. */
 static void spares_remove(RdmadSpareDirs *spares)
 {
 	rdmad_autofd int root = root_open(spares->run_dir, NULL);

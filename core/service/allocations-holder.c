@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does the holder of a slot live?  The rule is in rdmad/allocations.h. */
+/* Decides whether the holder of a slot has ended.  The rule is in rdmad/allocations.h. */
 #define RDMAD_LOG_TOPIC "allocations"
 
 #include <rdmad/clock.h>
@@ -109,7 +109,8 @@ gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is
 		g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_unref);
 	g_autoptr(GError) error = NULL;
 
-	/* If the write fails, a kubelet that comes later may lack the checkpoint by which this one starts pods. */
+	/* Keeps the first kubelet: if the write fails, a later kubelet may lack the checkpoint by
+	 * which this one starts pods. */
 	if (is_first && !allocations->boot_kubelet)
 		allocations->boot_kubelet = g_strdup(allocations->kubelet);
 	for (guint i = 0; i < records->len; i++) {
@@ -129,7 +130,7 @@ gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is
 	return TRUE;
 }
 
-/* By a kubelet that may have lost its checkpoint. */
+/* Judges by the last List, because kubelet may have lost its checkpoint. */
 static RdmadHolder judge_by_list(RdmadAllocations *allocations, const RdmadAllocation *allocation,
 				 gint64 asked_us, const char **why)
 {
@@ -145,8 +146,9 @@ static RdmadHolder judge_by_list(RdmadAllocations *allocations, const RdmadAlloc
 	return RDMAD_HOLDER_OVER;
 }
 
-/* It shares slots with a container of the pod, and may be of an init container of it, which keeps what it has while the
- * pod lives, or of a pod that ended before it was listed.  A kubelet that has its books gives only a slot of the latter. */
+/* Returns TRUE if the pod was inferred from shared slots, without a container.  The holder is then
+ * either an init container of that pod, which keeps its slots while the pod lives, or a pod that
+ * ended before it was listed.  A kubelet with its checkpoint reassigns slots only of the latter. */
 static gboolean pod_is_a_guess(RdmadAllocations *allocations, const RdmadAllocation *allocation)
 {
 	return allocation->pod_name && !allocation->container &&

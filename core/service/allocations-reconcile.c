@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of allocations against what kubelet lists. */
+/* Reconciles the table of allocations with a List of podresources. */
 #define RDMAD_LOG_TOPIC "allocations"
 
 #include <rdmad/clock.h>
@@ -10,7 +10,7 @@
 
 typedef struct {
 	RdmadModule *owner;
-	char *name; /* the owner's */
+	char *name; /* name of the owner */
 	const char *(*device_of)(const char *slot, gpointer data);
 	char *(*id_of)(const char *const *slots, gpointer data);
 	gpointer data;
@@ -54,19 +54,19 @@ void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *
 	g_hash_table_replace(allocations->resolvers, g_strdup(resolver->resource), mine);
 }
 
-/* Changes that a list requires; they are written as one, and only then applied. */
+/* Changes that a list requires.  All are written in one transaction, then applied. */
 typedef struct {
 	RdmadAllocations *allocations;
 	const RdmadPodList *list;
-	/* RdmadAllocationRecord -> the RdmadPodDevices that it is the allocation of */
+	/* RdmadAllocationRecord -> RdmadPodDevices with the same slots */
 	GHashTable *entries;
-	GHashTable *records; /* the other way round */
-	GHashTable *over;    /* set of RdmadAllocationRecord: those of `gone` */
-	GHashTable *holders; /* set of "namespace/pod": those with devices of ours or of others */
+	GHashTable *records; /* the inverse of `entries` */
+	GHashTable *over;    /* set of RdmadAllocationRecord: the same as `gone` */
+	GHashTable *holders; /* set of "namespace/pod": pods with devices of any resource */
 	GPtrArray *gone;     /* RdmadAllocationRecord */
-	GPtrArray *reasons;  /* beside `gone` */
-	GPtrArray *changed;  /* RdmadAllocationRecord, beside `put` */
-	/* RdmadAllocation, an own reference: first those of `changed`, then new ones */
+	GPtrArray *reasons;  /* text for each of `gone` */
+	GPtrArray *changed;  /* RdmadAllocationRecord for each of the first of `put` */
+	/* RdmadAllocation, with a reference: changed allocations, then new ones */
 	GPtrArray *put;
 } Plan;
 
@@ -75,7 +75,7 @@ static void allocation_release(gpointer allocation)
 	rdmad_allocation_unref(allocation);
 }
 
-/* ---- which allocation is of which container ---- */
+/* ---- match of allocations and containers ---- */
 
 typedef struct {
 	Plan *plan;
@@ -95,7 +95,8 @@ static void find_younger(RdmadAllocationRecord *record, gpointer data)
 	younger->found |= record->since_us >= younger->list->asked_us;
 }
 
-/* Kubelet has given its slots again since it was asked: the list shows the one container or the other. */
+/* Returns TRUE if kubelet has assigned its slots again since the list was requested: the list shows
+ * either container. */
 static gboolean record_is_overtaken(const Plan *plan, const RdmadAllocationRecord *record)
 {
 	const RdmadAllocation *allocation = record->allocation;
@@ -107,8 +108,8 @@ static gboolean record_is_overtaken(const Plan *plan, const RdmadAllocationRecor
 	return younger.found;
 }
 
-/* The youngest that is not younger than the list: kubelet allocates all devices of a container at
- * once. */
+/* Finds the newest allocation that is older than the list: kubelet allocates all devices of a
+ * container at once. */
 static void match_record(RdmadAllocationRecord *record, gpointer data)
 {
 	Match *match = data;
@@ -144,7 +145,8 @@ static gboolean allocation_is_of_pod(const RdmadAllocation *allocation,
 	       !g_strcmp0(allocation->pod_name, entry->pod_name);
 }
 
-/* The holder of the allocation's slots: its own container, else its pod, else any. */
+/* Returns the holder of the allocation's slots: its own container, else another of its pod, else
+ * any. */
 static const RdmadPodDevices *record_entry(const Plan *plan, const RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry = g_hash_table_lookup(plan->entries, record);
@@ -183,8 +185,8 @@ static gboolean record_is_over(const RdmadAllocationRecord *record, const RdmadP
 	       list->asked_us - steady_us >= RDMAD_ALLOCATION_GRACE_US;
 }
 
-/* Lists that give different reasons contradict each other: between them nobody may have looked, as while the machine
- * was suspended. */
+/* A different reason restarts the interval: the lists contradict each other, as after the machine
+ * was suspended between them. */
 static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *why)
 {
 	if (g_strcmp0(record->missing, why) != 0)
@@ -232,7 +234,7 @@ static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
 			g_hash_table_add(record->suspects, g_strdup(pod));
 }
 
-/* Kubelet has not forgotten the devices of a pod that it lists with some. */
+/* Kubelet has not forgotten a pod that it lists with devices. */
 static gboolean is_no_suspect(gpointer pod, gpointer value, gpointer data)
 {
 	const Plan *plan = data;
@@ -241,8 +243,9 @@ static gboolean is_no_suspect(gpointer pod, gpointer value, gpointer data)
 	       g_hash_table_contains(plan->holders, pod);
 }
 
-/* Kubelet was restarted, without its checkpoint, before it had named the pod: that is one which is not older than the
- * grant, and which a kubelet that has read its pods lists without devices. */
+/* Returns TRUE if kubelet may have been restarted without its checkpoint before it named the pod.
+ * The pod is then one that is not older than the grant, and that kubelet, once it has read its pods,
+ * lists without devices. */
 static gboolean record_has_suspects(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodList *list = plan->list;
@@ -257,8 +260,8 @@ static gboolean record_has_suspects(Plan *plan, RdmadAllocationRecord *record)
 	return g_hash_table_size(record->suspects) > 0;
 }
 
-/* A kubelet that has just started lists pods without their devices: a sandbox that is made again at that
- * time is not an end. */
+/* A kubelet that has just started lists pods without their devices.  An empty cgroup at that time
+ * may be that of a pod whose sandbox is recreated. */
 static gboolean pod_has_ended(const Plan *plan, const RdmadAllocationRecord *record)
 {
 	const RdmadPodLife life = rdmad_allocations_life(plan->allocations, record->allocation);
@@ -267,7 +270,7 @@ static gboolean pod_has_ended(const Plan *plan, const RdmadAllocationRecord *rec
 	       (life == RDMAD_POD_LIFE_EMPTY && record->shown_us > plan->list->kubelet_since_us);
 }
 
-/* The pod lives, and its kubelet has forgotten its slots. */
+/* Returns TRUE if the pod is alive and its kubelet has forgotten its slots. */
 static gboolean record_is_forgotten(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadAllocation *allocation = record->allocation;
@@ -292,10 +295,11 @@ static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,
 	return owner && owner->allocation->number > record->allocation->number;
 }
 
-/* A container gets all its devices in one admission, and kubelet's books have all of them or none: the same container
- * with younger devices alone was admitted again.  Its pod follows one of the same name that has ended, as those of a
- * StatefulSet do: its cgroup, which is found by that name, says nothing about the first.  After a reboot no process has
- * the devices of before. */
+/* Returns TRUE if the container in `entry` has replaced the holder of the record.  A container gets
+ * all its devices in one admission, and kubelet's checkpoint has all of them or none, so a container
+ * with newer devices only was admitted again.  Its pod is then a later one of the same name
+ * (StatefulSet); the cgroup, found by that name, says nothing about the first.  After a reboot no
+ * process has the earlier devices. */
 static gboolean entry_replaces(const Plan *plan, const RdmadPodDevices *entry,
 			       const RdmadAllocationRecord *record)
 {
@@ -322,7 +326,8 @@ static void record_remember(RdmadAllocationRecord *record)
 	record->forgotten = FALSE;
 }
 
-/* A kubelet that starts lists pods before it has read its checkpoint: one list alone tells nobody. */
+/* Requires lists over some time: a starting kubelet lists pods before it has read its
+ * checkpoint. */
 static void record_forget(const Plan *plan, RdmadAllocationRecord *record)
 {
 	const gint64 asked_us = plan->list->asked_us;
@@ -337,7 +342,7 @@ static void record_forget(const Plan *plan, RdmadAllocationRecord *record)
 	rdmad_allocations_news_forgotten(plan->allocations, record->allocation);
 }
 
-/* ---- allocations that go on ---- */
+/* ---- allocations that continue ---- */
 
 static void plan_change(Plan *plan, RdmadAllocationRecord *record, const RdmadPodDevices *entry,
 			const char *container)
@@ -358,8 +363,8 @@ static void plan_change(Plan *plan, RdmadAllocationRecord *record, const RdmadPo
 	g_ptr_array_add(plan->put, now);
 }
 
-/* A container whose devices another allocation has exactly is not the one that this allocation is of: that is
- * an init container, which podresources does not list. */
+/* If another allocation has exactly the devices of the listed container, this one belongs to an
+ * init container, which podresources does not list. */
 static void plan_shown(Plan *plan, RdmadAllocationRecord *record, const RdmadPodDevices *entry)
 {
 	const RdmadAllocationRecord *owner = g_hash_table_lookup(plan->records, entry);
@@ -383,9 +388,9 @@ static void plan_shown(Plan *plan, RdmadAllocationRecord *record, const RdmadPod
 	plan_change(plan, record, entry, container ?: allocation->container);
 }
 
-/* An allocation without a pod is that of the container that has its slots; but a kubelet that did not give them, and
- * has lost its checkpoint, may have given them to a pod that is another one.  It has not lost it if it lists what the
- * kubelet before gave after that. */
+/* An allocation without a pod belongs to the container that has its slots.  Exception: a kubelet
+ * that did not assign them, and lost its checkpoint, may have assigned them to another pod.  It has
+ * not lost it if it lists what the previous kubelet assigned afterwards. */
 static gboolean entry_shows(const Plan *plan, const RdmadAllocationRecord *record,
 			    const RdmadPodDevices *entry)
 {
@@ -405,7 +410,7 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry;
 
-	/* A list that is older than the grant shows the holder before. */
+	/* A list older than the grant shows the previous holder. */
 	if (record->since_us >= plan->list->asked_us || record_is_overtaken(plan, record))
 		return;
 	entry = record_entry(plan, record);
@@ -425,7 +430,7 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	}
 }
 
-/* ---- allocations that were not known ---- */
+/* ---- adoption of unknown allocations ---- */
 
 typedef struct {
 	const Plan *plan;
@@ -456,7 +461,7 @@ static gboolean id_is_planned(const Plan *plan, const char *id)
 	return FALSE;
 }
 
-/* The id of the allocation in the container's directory, if there is one; NULL: a new one. */
+/* Returns the allocation ID in the container's directory; NULL: a new ID is needed. */
 static char *adopt_id(const Plan *plan, const Resolver *resolver, char *const *slots)
 {
 	g_autofree char *id = resolver->id_of && *slots
@@ -469,7 +474,7 @@ static char *adopt_id(const Plan *plan, const Resolver *resolver, char *const *s
 	return g_steal_pointer(&id);
 }
 
-/* The slots of one container that no allocation has, as an allocation; NULL when there is none. */
+/* Makes an allocation of the container's slots that no allocation has.  It may have no slots. */
 static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 			      const Resolver *resolver)
 {
@@ -512,7 +517,7 @@ static void plan_adoptions(Plan *plan)
 
 		if (resolver)
 			allocation = adopt(plan, held, resolver);
-		/* Without slots, or with what no allocation may hold. */
+		/* Skips allocations without slots or with invalid values. */
 		if (!allocation || !rdmad_allocation_check(allocation, NULL) ||
 		    rdmad_allocations_life(plan->allocations, allocation) == RDMAD_POD_LIFE_GONE)
 			continue;
@@ -520,7 +525,7 @@ static void plan_adoptions(Plan *plan)
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- reconciliation ---- */
 
 static void plan_clear(Plan *plan)
 {

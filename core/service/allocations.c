@@ -30,7 +30,7 @@ RdmadAllocationTotals rdmad_allocations_totals(RdmadAllocations *allocations, co
 
 /* ---- slots ---- */
 
-/* The key points into the allocation of the value, which is why both are replaced. */
+/* Replaces the key too, because it points into the allocation of the value. */
 static void slot_point(RdmadAllocations *allocations, const char *slot,
 		       RdmadAllocationRecord *record)
 {
@@ -85,7 +85,6 @@ static void slot_remove(RdmadAllocations *allocations, const char *slot,
 		g_hash_table_remove(allocations->shared, &key);
 }
 
-/* The youngest allocation that has the slot, or NULL. */
 RdmadAllocationRecord *rdmad_allocations_record(RdmadAllocations *allocations, const char *resource,
 						const char *slot)
 {
@@ -125,7 +124,7 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 	totals_of(allocations, allocation->resource)->allocations++;
 }
 
-/* The slots of an allocation never change, so pointers to the old strings become pointers to the new. */
+/* The slots of an allocation never change, so only the pointers to their strings are replaced. */
 void rdmad_allocations_set(RdmadAllocations *allocations, RdmadAllocationRecord *record,
 			   const RdmadAllocation *allocation)
 {
@@ -154,7 +153,7 @@ void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationReco
 	g_free(record);
 }
 
-/* ---- writes: all of a change or nothing ---- */
+/* ---- writes, each in one transaction ---- */
 
 /* Minimum time between retries of a failed write. */
 #define RETRY_US (10 * G_USEC_PER_SEC)
@@ -224,7 +223,7 @@ static gboolean write_transaction(RdmadAllocations *allocations, const GPtrArray
 	return FALSE;
 }
 
-/* ---- the database in its place ---- */
+/* ---- restoring a lost database ---- */
 
 static gboolean write_table(RdmadAllocations *allocations, GError **error)
 {
@@ -239,7 +238,7 @@ static gboolean write_table(RdmadAllocations *allocations, GError **error)
 	return rdmad_state_tables_rewrite(allocations->state, error);
 }
 
-/* The table in memory is what was acknowledged; the file does not override it. */
+/* Writes the table in memory, which was acknowledged, over the contents of the file. */
 static gboolean rewrite(RdmadAllocations *allocations, GError **error)
 {
 	if (!rdmad_state_reopen(allocations->state, error) ||
@@ -251,22 +250,22 @@ static gboolean rewrite(RdmadAllocations *allocations, GError **error)
 	return FALSE;
 }
 
-/* Writes the table to a new database in its place, if it was lost, which sets `*lost`. */
-static gboolean come_home(RdmadAllocations *allocations, gboolean *lost, GError **error)
+/* Restores a lost database: writes the table to a new one, and sets `*lost`. */
+static gboolean database_restore(RdmadAllocations *allocations, gboolean *lost, GError **error)
 {
 	gboolean current = FALSE;
 
 	*lost = FALSE;
-	if (!allocations->adrift && !rdmad_state_is_current(allocations->state, &current, error))
+	if (!allocations->displaced && !rdmad_state_is_current(allocations->state, &current, error))
 		return FALSE;
 	if (current)
 		return TRUE;
-	allocations->adrift = TRUE;
+	allocations->displaced = TRUE;
 	if (!rewrite(allocations, error)) {
 		g_prefix_error(error, "the database cannot be opened and written again: ");
 		return FALSE;
 	}
-	allocations->adrift = FALSE;
+	allocations->displaced = FALSE;
 	*lost = TRUE;
 	rdmad_event_log_post(allocations->event_log, RDMAD_LOG_WARNING, "state-rewritten", NULL,
 			     "the database was moved, removed, replaced or damaged; a new one has "
@@ -275,23 +274,23 @@ static gboolean come_home(RdmadAllocations *allocations, gboolean *lost, GError 
 	return TRUE;
 }
 
-/* Looks where the file is before the answer leaves, and not before the write: what went to a file that is
- * not in its place is written again. */
-static gboolean write_at_home(RdmadAllocations *allocations, const GPtrArray *gone,
+/* Checks the file after the write, before the response is sent: a write to a file that is no longer
+ * in place is repeated. */
+static gboolean write_current(RdmadAllocations *allocations, const GPtrArray *gone,
 			      const GPtrArray *put, GError **error)
 {
-	gboolean current = FALSE, lost, written, told;
+	gboolean current = FALSE, lost, written, checked;
 
-	if (allocations->adrift && !come_home(allocations, &lost, error))
+	if (allocations->displaced && !database_restore(allocations, &lost, error))
 		return FALSE;
 	written = write_transaction(allocations, gone, put, error);
-	told = rdmad_state_is_current(allocations->state, &current, written ? error : NULL);
-	/* An event that cannot be recorded is undone: the table in memory is the one without it. */
-	allocations->adrift = !told || !current;
-	if (written && told && !current)
+	checked = rdmad_state_is_current(allocations->state, &current, written ? error : NULL);
+	/* An event that was not written is undone by restoring the database from memory. */
+	allocations->displaced = !checked || !current;
+	if (written && checked && !current)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
 			    "the database was moved or removed while it was written");
-	return written && !allocations->adrift;
+	return written && !allocations->displaced;
 }
 
 gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray *gone,
@@ -300,10 +299,10 @@ gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray 
 	const gint64 began_us = rdmad_now_us();
 	GError *problem = NULL;
 
-	/* Once more where the first try found that the file is not the one in its place. */
-	if (!write_at_home(allocations, gone, put, &problem) && allocations->adrift) {
+	/* Retries if the first write found that the file is no longer in place. */
+	if (!write_current(allocations, gone, put, &problem) && allocations->displaced) {
 		g_clear_error(&problem);
-		write_at_home(allocations, gone, put, &problem);
+		write_current(allocations, gone, put, &problem);
 	}
 	allocations_written(allocations, began_us, problem);
 	if (!problem)
@@ -312,7 +311,8 @@ gboolean rdmad_allocations_write(RdmadAllocations *allocations, const GPtrArray 
 	return FALSE;
 }
 
-/* A full disk or a file that was moved is well again without an allocation to be written. */
+/* Retries, because a full disk or a moved file may have recovered while no allocation is
+ * written. */
 const char *rdmad_allocations_problem(RdmadAllocations *allocations)
 {
 	const gint64 now_us = rdmad_now_us();
@@ -321,14 +321,14 @@ const char *rdmad_allocations_problem(RdmadAllocations *allocations)
 
 	if (allocations->problem && now_us - allocations->tried_us < RETRY_US)
 		return allocations->problem;
-	if (come_home(allocations, &lost, &problem) && allocations->problem)
+	if (database_restore(allocations, &lost, &problem) && allocations->problem)
 		rdmad_state_try(allocations->state, &problem);
 	if (problem || allocations->problem)
 		allocations_written(allocations, now_us, problem);
 	return allocations->problem;
 }
 
-/* Sets the problem of a disk that takes nothing before the first allocation meets it. */
+/* Detects an unwritable disk before the first allocation. */
 static void write_try(RdmadAllocations *allocations)
 {
 	const gint64 now_us = rdmad_now_us();
@@ -338,17 +338,17 @@ static void write_try(RdmadAllocations *allocations)
 		allocations_written(allocations, now_us, problem);
 }
 
-static gboolean home_for_modules(gpointer allocations, gboolean *lost, GError **error)
+static gboolean restore_for_modules(gpointer allocations, gboolean *lost, GError **error)
 {
-	return come_home(allocations, lost, error);
+	return database_restore(allocations, lost, error);
 }
 
 static void write_init(RdmadAllocations *allocations, RdmadLoop *loop)
 {
-	rdmad_state_set_home(allocations->state, home_for_modules, allocations);
+	rdmad_state_set_restore(allocations->state, restore_for_modules, allocations);
 	allocations->writes = rdmad_loop_stat(loop, &writes_class);
 	allocations->durations = rdmad_loop_stat(loop, &durations_class);
-	/* Shown before the first, so that the first is a change. */
+	/* Exposes both series before the first write, so that the first one is a change. */
 	rdmad_stat_add(allocations->writes, 0, (const char *const[]){ "ok", NULL });
 	rdmad_stat_add(allocations->writes, 0, (const char *const[]){ "error", NULL });
 }
@@ -404,7 +404,7 @@ void rdmad_allocations_free(RdmadAllocations *allocations)
 	g_free(allocations);
 }
 
-/* Resolvers are not counted: they are meant to go with their owner. */
+/* Resolvers are removed with their owner by contract, so they are not counted. */
 guint rdmad_allocations_reap(RdmadAllocations *allocations, const RdmadModule *owner)
 {
 	rdmad_allocations_resolvers_reap(allocations, owner);
@@ -447,8 +447,8 @@ gboolean rdmad_allocations_end(RdmadAllocations *allocations, const char *id, co
 	return TRUE;
 }
 
-/* Attachments end with the boot, and the module that made one takes it off again where it has outlived that: no
- * wait for the disk. */
+/* Does not wait for the disk: attachments end with the boot, and a module that recorded one removes
+ * it again if it outlived that. */
 static gboolean write_for_boot(RdmadAllocations *allocations, const GPtrArray *put, GError **error)
 {
 	gboolean written;
@@ -459,7 +459,7 @@ static gboolean write_for_boot(RdmadAllocations *allocations, const GPtrArray *p
 	return written;
 }
 
-/* Writes `now`, with other attachments, in the place of what the record has. */
+/* Writes `now`, which has other attachments, and replaces the record's allocation by it. */
 static gboolean allocations_change(RdmadAllocations *allocations, RdmadAllocationRecord *record,
 				   RdmadAllocation *now, GError **error)
 {

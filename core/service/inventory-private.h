@@ -11,11 +11,11 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 /* The same for some devices of the inventory (taken over). */
 void rdmad_inventory_update(RdmadInventory *inv, GPtrArray *found);
 /* Reports of ports, see port-history.h.  Reports of unknown ports are ignored. */
-void rdmad_inventory_hears(RdmadInventory *inv, const char *id);
+void rdmad_inventory_expect_events(RdmadInventory *inv, const char *id);
 void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port, gboolean active);
 /* Call before a scan whose result is passed to rdmad_inventory_replace() or
  * rdmad_inventory_update(). */
-void rdmad_inventory_look_begins(RdmadInventory *inv);
+void rdmad_inventory_begin_scan(RdmadInventory *inv);
 /* Marks a device as given up by its driver until it is removed or re-added. */
 void rdmad_inventory_set_fatal(RdmadInventory *inv, const char *id);
 guint rdmad_inventory_reap(RdmadInventory *inv, const RdmadModule *owner);

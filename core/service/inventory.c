@@ -432,9 +432,9 @@ static void devices_carry_history(RdmadInventory *inv, GPtrArray *devices)
 	}
 }
 
-void rdmad_inventory_hears(RdmadInventory *inv, const char *id)
+void rdmad_inventory_expect_events(RdmadInventory *inv, const char *id)
 {
-	rdmad_port_history_hears(inv->history, id);
+	rdmad_port_history_expect_events(inv->history, id);
 }
 
 void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port, gboolean active)
@@ -445,9 +445,9 @@ void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port,
 		rdmad_port_history_event(inv->history, id, port, active);
 }
 
-void rdmad_inventory_look_begins(RdmadInventory *inv)
+void rdmad_inventory_begin_scan(RdmadInventory *inv)
 {
-	rdmad_port_history_look_begins(inv->history);
+	rdmad_port_history_begin_scan(inv->history);
 }
 
 /* Keeps the previous object for each unchanged device. */
@@ -490,7 +490,7 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 	devices_unique(devices);
 	fatal_update(inv, devices);
 	devices_carry_history(inv, devices);
-	rdmad_port_history_look_ends(inv->history);
+	rdmad_port_history_end_scan(inv->history);
 	devices_reuse(inv, devices);
 	if (gpus) {
 		g_ptr_array_set_free_func(gpus, gpu_release);
@@ -528,7 +528,7 @@ void rdmad_inventory_update(RdmadInventory *inv, GPtrArray *found)
 			rdmad_port_history_skip(inv->history, old);
 		g_ptr_array_add(devices, (gpointer)rdmad_device_ref(now ? now : old));
 	}
-	rdmad_port_history_look_ends(inv->history);
+	rdmad_port_history_end_scan(inv->history);
 	g_ptr_array_unref(found);
 	inventory_scanned(inv, devices);
 }

@@ -11,7 +11,9 @@
 #include "service/allocation-private.h"
 
 #define NAME_MAX_BYTES 253u
-#define UNPACKED_MAX   (64u << 20) /* small messages grow when they are unpacked */
+#define UNPACKED_MAX                                                                               \
+	(64u                                                                                       \
+	 << 20) /* limit of the unpacked message, which may be much larger than the packed one */
 
 static void pod_devices_free(gpointer data)
 {
@@ -92,7 +94,7 @@ static gint slot_compare(gconstpointer a, gconstpointer b)
 	return order ? order : strcmp(x->slot, y->slot);
 }
 
-/* Ids of other plugins that are not text, or endless, are nothing to us. */
+/* Ignores IDs of other plugins that are invalid or too long. */
 static GArray *container_slots(const V1__ContainerResources *container)
 {
 	GArray *slots = g_array_new(FALSE, FALSE, sizeof(RdmadSlot));
@@ -111,7 +113,8 @@ static GArray *container_slots(const V1__ContainerResources *container)
 	return slots;
 }
 
-/* The first listed container holds it: a container takes over what its init containers had. */
+/* The first listed container counts as the holder: a container takes over the slots of init
+ * containers. */
 static void holders_add(RdmadPodList *list, RdmadPodDevices *held)
 {
 	for (guint i = 0; held->ids[i]; i++) {
@@ -125,7 +128,7 @@ static void holders_add(RdmadPodList *list, RdmadPodDevices *held)
 	}
 }
 
-/* `n` slots of one resource, in order. */
+/* Adds `n` sorted slots of one resource. */
 static void entry_add(RdmadPodList *list, const V1__PodResources *pod, const char *container,
 		      const RdmadSlot *slots, guint n)
 {

@@ -18,35 +18,40 @@
 #include "hardware/sysroot.h"
 #include "service/pods-private.h"
 
-#define PODS_MAX    1024u /* with allocations; kubelet has 110, few nodes have 500 */
+#define LOGS "var/log/pods"
+
+#define PODS_MAX    1024u /* limit of pods with allocations; kubelet's default is 110 */
 #define LOGS_MAX    4096u
 #define SETTLE_MS   20
 #define SCAN_GAP_US (200 * 1000)
 
-/* A pod is lost that has a directory of logs and no cgroup.  It has ended once scans have found it so for a minute, none
- * of them far from the next: while the machine is suspended nobody makes the cgroup. */
+/* A pod is lost if it has a log directory, but no cgroup.  It has ended if scans find this for a
+ * minute.  Scans that are far apart do not count: while the machine is suspended, no process creates
+ * the cgroup. */
 #define LOST_US	      (60 * G_USEC_PER_SEC)
 #define LOST_SCAN_MS  20000
-#define LOST_SCANS    5 /* after each question for such a pod */
+#define LOST_SCANS    5 /* scans after each query of such a pod */
 #define LOST_APART_US (2 * LOST_SCAN_MS * 1000)
 
 #define PARENT_EVENTS	 (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)
 #define DIRECTORY_EVENTS (IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR)
 
-/* From the end of a pod on: kubelet needs a moment to see it, and lists completed pods for long. */
+/* Delays of Lists after the end of a pod: kubelet detects it a moment later, and lists completed
+ * pods for a long time. */
 static const guint ask_ms[] = { 50, 100, 100, 150, 200, 200, 500, 1000, 2000, 5000, 15000, 60000 };
 
-/* One name of a pod; a successor may have the same. */
+/* A pod by its name, which a successor may have again. */
 typedef struct {
 	guint allocations;
 	char *uid, *path;      /* NULL: not found yet */
 	int directory, events; /* watches, or -1 */
-	RdmadPodLife life;     /* UNKNOWN: it is sought */
+	RdmadPodLife life;     /* UNKNOWN: the pod is not found yet */
 	gboolean began;	       /* it had a process */
 	gboolean unread;       /* the last reading failed */
-	gint64 lost_since_us;  /* monotonic, by scans; 0: it is not lost */
+	/* Monotonic times of the first and the last scan that found it lost; 0: it is not lost. */
+	gint64 lost_since_us;
 	gint64 lost_until_us;
-	GPtrArray *predecessors; /* uids */
+	GPtrArray *predecessors; /* of char *, their UIDs */
 } Pod;
 
 struct RdmadPodWatch {
@@ -57,16 +62,16 @@ struct RdmadPodWatch {
 	RdmadPods *pods;
 	RdmadWatch *watch;
 	GHashTable *by_name; /* "namespace/name" -> Pod */
-	guint sought, ended; /* how many of them */
+	guint sought, ended; /* numbers of pods that are not found, and that have ended */
 
-	int inotify; /* -1: there is none */
+	int inotify; /* -1: not available */
 	RdmadEvent *readable;
-	GHashTable *by_descriptor; /* -> Pod; NULL: a parent */
+	GHashTable *by_descriptor; /* -> Pod; NULL: a parent directory */
 	RdmadEvent *seek;
 	RdmadEvent *seek_lost;
 	guint lost_scans; /* to come */
 	RdmadJob *scan;
-	gboolean again; /* something came while the scan was under way */
+	gboolean again; /* a change was reported during the scan */
 	gint64 scanned_us;
 
 	RdmadEvent *ask;
@@ -75,11 +80,11 @@ struct RdmadPodWatch {
 	char *problem;
 };
 
-/* ---- what there is, seen on a worker ---- */
+/* ---- the scan, on a worker ---- */
 
 typedef struct {
 	GHashTable *uids; /* "namespace/name" -> GPtrArray of uids */
-	gboolean logs;	  /* can be seen */
+	gboolean logs;	  /* the log directories are visible */
 	RdmadCgroupTree *tree;
 } Scan;
 
@@ -114,7 +119,7 @@ static void scan_add(Scan *scan, const char *directory_name)
 	g_ptr_array_add(uids, g_steal_pointer(&directory.uid));
 }
 
-/* The directories of logs first: a pod that is made in between has its cgroup by then. */
+/* Reads the log directories first: a pod that is created in between has its cgroup by then. */
 static gpointer scan_run(gpointer input, const RdmadJob *job, GError **error)
 {
 	const RdmadSysroot *root = input;
@@ -145,7 +150,7 @@ static void watch_remove(RdmadPodWatch *watch, int *descriptor)
 {
 	if (*descriptor < 0)
 		return;
-	/* It fails where the kernel has removed the watch with its file. */
+	/* Fails if the kernel has removed the watch with its file. */
 	inotify_rm_watch(watch->inotify, *descriptor);
 	g_hash_table_remove(watch->by_descriptor, GINT_TO_POINTER(*descriptor));
 	*descriptor = -1;
@@ -161,7 +166,8 @@ static gboolean parent_remove(gpointer descriptor, gpointer pod, gpointer data)
 	return TRUE;
 }
 
-/* TRUE: one of them was not watched before, and something may have come into it. */
+/* Returns TRUE if a directory was not watched before, so that entries may have been created in
+ * it. */
 static gboolean parents_watch(RdmadPodWatch *watch, const Scan *scan)
 {
 	const guint before = g_hash_table_size(watch->by_descriptor);
@@ -172,7 +178,7 @@ static gboolean parents_watch(RdmadPodWatch *watch, const Scan *scan)
 	return g_hash_table_size(watch->by_descriptor) != before;
 }
 
-/* NULL: there is none. */
+/* `problem` NULL: solved. */
 static void set_problem(RdmadPodWatch *watch, const char *problem)
 {
 	if (problem && !watch->problem && rdmad_sysroot_is_live(watch->root))
@@ -224,7 +230,7 @@ static RdmadPodLife life_of_state(const Pod *pod, RdmadCgroupState state)
 	switch (state) {
 	case RDMAD_CGROUP_POPULATED:
 		return RDMAD_POD_LIFE_ALIVE;
-	case RDMAD_CGROUP_EMPTY: /* its first process is still to come */
+	case RDMAD_CGROUP_EMPTY: /* its first process has not started yet */
 		return pod->began ? RDMAD_POD_LIFE_EMPTY : RDMAD_POD_LIFE_ALIVE;
 	case RDMAD_CGROUP_GONE:
 		return RDMAD_POD_LIFE_GONE;
@@ -234,7 +240,7 @@ static RdmadPodLife life_of_state(const Pod *pod, RdmadCgroupState state)
 	return pod->life;
 }
 
-static void pod_look(RdmadPodWatch *watch, Pod *pod)
+static void pod_update(RdmadPodWatch *watch, Pod *pod)
 {
 	const RdmadCgroupState state = rdmad_cgroup_state(watch->root, pod->path);
 	const RdmadPodLife life = life_of_state(pod, state);
@@ -253,8 +259,9 @@ static void pod_look(RdmadPodWatch *watch, Pod *pod)
 	ask_soon(watch);
 }
 
-/* kernfs has an event for a cgroup that becomes empty, and none on the cgroup for its removal: of an empty one only
- * reading tells.  A reading that failed may have been that of the last event. */
+/* cgroup.events reports that a cgroup becomes empty, but the cgroup does not report its removal: an
+ * empty one must be read again.  So must one whose last reading failed, which may have been that of
+ * the last event. */
 static gboolean pod_is_silent(const Pod *pod)
 {
 	return pod->life == RDMAD_POD_LIFE_EMPTY ||
@@ -271,17 +278,17 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 			set_inotify_problem(watch);
 		return FALSE;
 	}
-	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* v1 has none */
+	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* cgroup v1 has no such file */
 	pod->uid = g_strdup(uid);
 	pod->path = g_strdup(path);
 	pod->lost_since_us = 0;
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
-	/* It may have ended before it was watched. */
-	pod_look(watch, pod);
+	/* The pod may have ended before it was watched. */
+	pod_update(watch, pod);
 	return TRUE;
 }
 
-/* From the start: another pod has the name, or the first was not found. */
+/* Searches again: another pod has the name, or the previous one was not found. */
 static void pod_seek(RdmadPodWatch *watch, Pod *pod)
 {
 	pod_unwatch(watch, pod);
@@ -435,11 +442,11 @@ static void descriptor_changed(RdmadPodWatch *watch, const struct inotify_event 
 	if (!pod)
 		seek_again(watch);
 	else if (((Pod *)pod)->path)
-		pod_look(watch, pod);
+		pod_update(watch, pod);
 }
 
-/* Events were lost. */
-static void look_at_all(RdmadPodWatch *watch)
+/* Call after a loss of events. */
+static void pods_update(RdmadPodWatch *watch)
 {
 	GHashTableIter iter;
 	gpointer pod;
@@ -448,7 +455,7 @@ static void look_at_all(RdmadPodWatch *watch)
 	g_hash_table_iter_init(&iter, watch->by_name);
 	while (g_hash_table_iter_next(&iter, NULL, &pod))
 		if (((Pod *)pod)->path)
-			pod_look(watch, pod);
+			pod_update(watch, pod);
 }
 
 static void inotify_readable(int fd, RdmadIo ready, gpointer data)
@@ -462,14 +469,14 @@ static void inotify_readable(int fd, RdmadIo ready, gpointer data)
 			const struct inotify_event *event = (gconstpointer)(buffer + at);
 
 			if (event->mask & IN_Q_OVERFLOW)
-				look_at_all(watch);
+				pods_update(watch);
 			else
 				descriptor_changed(watch, event);
 			at += (gssize)(sizeof(*event) + event->len);
 		}
 }
 
-/* ---- asking kubelet ---- */
+/* ---- queries to kubelet ---- */
 
 static void asked(const GError *error, gpointer data)
 {
@@ -500,12 +507,13 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 	if (!pod)
 		return RDMAD_POD_LIFE_UNKNOWN;
 	if (pod_is_silent(pod))
-		pod_look(watch, pod);
+		pod_update(watch, pod);
 	if (pod_is_lost(watch, pod))
 		return RDMAD_POD_LIFE_GONE; /* it ended unobserved */
 	if (pod->lost_since_us)
 		lost_seek_again(watch);
-	/* Its first process is to come, unless it ended before that: kubelet removes the cgroup later. */
+	/* Its first process is still to start, or it ended before that: kubelet removes the cgroup
+	 * later. */
 	if (pod->life == RDMAD_POD_LIFE_ALIVE && !pod->began)
 		return RDMAD_POD_LIFE_UNKNOWN;
 	return pod->life;
@@ -542,7 +550,7 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 		watch->sought++;
 		g_hash_table_insert(watch->by_name, g_steal_pointer(&name), pod);
 	} else if (is_over(pod->life)) {
-		/* Nothing is given to a pod that has ended: this one is its successor. */
+		/* Kubelet allocates nothing to a pod that has ended, so this is its successor. */
 		pod_seek(watch, pod);
 	}
 	pod->allocations++;
@@ -586,7 +594,7 @@ static void allocation_ended(const RdmadAllocation *allocation, const char *reas
 static const RdmadAllocationOps allocation_ops = { allocation_granted, allocation_changed,
 						   allocation_ended };
 
-/* ---- its own life ---- */
+/* ---- life cycle ---- */
 
 static void inotify_open(RdmadPodWatch *watch)
 {

@@ -11,8 +11,8 @@
 #define LATE_US G_USEC_PER_SEC
 
 struct RdmadPortHistory {
-	GHashTable *ports; /* "id/number" -> PortNews */
-	GHashTable *heard; /* set of ids with reports, for the current scan */
+	GHashTable *ports;     /* "id/number" -> PortNews */
+	GHashTable *expecting; /* set of ids: the kernel reports their changes; for this scan */
 };
 
 /* Reported states, which alternate, starting with `first`. */
@@ -44,14 +44,14 @@ RdmadPortHistory *rdmad_port_history_new(void)
 	RdmadPortHistory *history = g_new0(RdmadPortHistory, 1);
 
 	history->ports = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	history->heard = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	history->expecting = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return history;
 }
 
 void rdmad_port_history_free(RdmadPortHistory *history)
 {
 	g_hash_table_unref(history->ports);
-	g_hash_table_unref(history->heard);
+	g_hash_table_unref(history->expecting);
 	g_free(history);
 }
 
@@ -77,9 +77,9 @@ static void reports_append(Reports *reports, const Reports *more)
 	reports->last_us = more->last_us;
 }
 
-void rdmad_port_history_hears(RdmadPortHistory *history, const char *id)
+void rdmad_port_history_expect_events(RdmadPortHistory *history, const char *id)
 {
-	g_hash_table_add(history->heard, g_strdup(id));
+	g_hash_table_add(history->expecting, g_strdup(id));
 }
 
 static char *port_key(const char *id, guint port)
@@ -110,7 +110,7 @@ void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint p
 	reports_append(&port_news(history, id, port)->later, &one);
 }
 
-void rdmad_port_history_look_begins(RdmadPortHistory *history)
+void rdmad_port_history_begin_scan(RdmadPortHistory *history)
 {
 	GHashTableIter iter;
 	gpointer value;
@@ -124,12 +124,12 @@ void rdmad_port_history_look_begins(RdmadPortHistory *history)
 	}
 }
 
-void rdmad_port_history_look_ends(RdmadPortHistory *history)
+void rdmad_port_history_end_scan(RdmadPortHistory *history)
 {
 	GHashTableIter iter;
 	gpointer value;
 
-	g_hash_table_remove_all(history->heard);
+	g_hash_table_remove_all(history->expecting);
 	g_hash_table_iter_init(&iter, history->ports);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		PortNews *news = value;
@@ -249,20 +249,20 @@ static gint64 changed_at(const PortNews *news)
 }
 
 /* Returns whether scans and reports can no longer be ahead of each other. */
-static gboolean news_are_quiet(const PortNews *news, gboolean heard)
+static gboolean news_are_quiet(const PortNews *news, gboolean expecting)
 {
 	/* Uses the time of the reports, because the scan itself may take long. */
 	const gint64 then_us = news->reports.count ? news->reports.since_us : rdmad_now_us();
 
-	return !heard || then_us - news->busy_us > LATE_US;
+	return !expecting || then_us - news->busy_us > LATE_US;
 }
 
 static void port_carry(const RdmadDevice *before, const RdmadPort *old, const RdmadDevice *after,
-		       RdmadPort *now, PortNews *news, gboolean heard)
+		       RdmadPort *now, PortNews *news, gboolean expecting)
 {
 	guint64 n;
 
-	if (news_are_quiet(news, heard))
+	if (news_are_quiet(news, expecting))
 		news_reset(news, carrier_of(before, now), old);
 	n = changes_counted(news, old, now);
 	n += changes_of_carrier(news, carrier_of(after, now), now, n);
@@ -289,7 +289,7 @@ static void port_begin(PortNews *news, const RdmadPort *port)
 
 void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old, RdmadDevice *now)
 {
-	const gboolean heard = g_hash_table_contains(history->heard, now->id);
+	const gboolean expecting = g_hash_table_contains(history->expecting, now->id);
 
 	for (guint i = 0; i < now->n_ports; i++) {
 		RdmadPort *port = &now->ports[i];
@@ -300,7 +300,7 @@ void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old,
 			before = rdmad_device_port(old, port->number);
 		news->seen = TRUE;
 		if (before)
-			port_carry(old, before, now, port, news, heard);
+			port_carry(old, before, now, port, news, expecting);
 		else
 			port_begin(news, port);
 	}

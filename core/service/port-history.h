@@ -17,12 +17,12 @@ RdmadPortHistory *rdmad_port_history_new(void);
 void rdmad_port_history_free(RdmadPortHistory *history);
 
 /* Call for each scan if the kernel reports changes of this device.  Otherwise only scans count. */
-void rdmad_port_history_hears(RdmadPortHistory *history, const char *id);
+void rdmad_port_history_expect_events(RdmadPortHistory *history, const char *id);
 /* Records that the kernel reported a port as active or inactive. */
 void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,
 			      gboolean active);
 /* Starts a scan: later reports do not count for it. */
-void rdmad_port_history_look_begins(RdmadPortHistory *history);
+void rdmad_port_history_begin_scan(RdmadPortHistory *history);
 
 /* Fills the counts of a scanned device.  `old` is its previous snapshot, or NULL: the counts of a
  * new or returned device start from 0. */
@@ -30,4 +30,4 @@ void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old,
 /* Keeps the reports of a device that the scan did not read for a later scan. */
 void rdmad_port_history_skip(RdmadPortHistory *history, const RdmadDevice *dev);
 /* Ends the scan after all devices are handled: drops its reports. */
-void rdmad_port_history_look_ends(RdmadPortHistory *history);
+void rdmad_port_history_end_scan(RdmadPortHistory *history);

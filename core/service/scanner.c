@@ -29,11 +29,11 @@
 #include "hardware/verbs/verbs.h"
 #include "service/inventory-private.h"
 
-/* After a failed scan: doubled each time. */
+/* Delay after a failed scan, doubled each time. */
 #define RETRY_FIRST_MS 1000u
 #define RETRY_LAST_MS  60000u
-/* A scan that takes longer waits for a driver that hangs. */
-#define LOOK_SLOW_MS 30000u
+/* A longer scan probably waits for a hanging driver. */
+#define SCAN_SLOW_MS 30000u
 
 struct RdmadHardware {
 	RdmadLoop *loop;
@@ -42,16 +42,16 @@ struct RdmadHardware {
 	RdmadInventory *inventory;
 	RdmadAttributes *attributes;
 	RdmadEventLog *event_log;
-	RdmadKernelEvents *events; /* these two NULL on a recorded machine */
+	RdmadKernelEvents *events; /* both NULL on a recorded machine */
 	RdmadVerbs *verbs;
-	RdmadEvent *timer; /* until the next scan, or until the present one is slow */
-	RdmadJob *job;	   /* the present scan */
-	gboolean hinted;   /* the timer runs for a hint, not for another try */
-	gboolean whole;	   /* the next scan is of all devices ... */
-	GHashTable *next;  /* ... or of these (ids) */
-	guint retry_ms;	   /* not 0: the last scan failed */
-	char *problem;	   /* why it failed, or that it takes long; NULL: neither */
-	gint64 began_us;   /* the present scan */
+	RdmadEvent *timer; /* the next scan, or the limit of the running one */
+	RdmadJob *job;	   /* the running scan */
+	gboolean hinted;   /* the timer is armed for a hint, not for a retry */
+	gboolean whole;	   /* the next scan reads all devices ... */
+	GHashTable *next;  /* ... or these (set of ids) */
+	guint retry_ms;	   /* 0: the last scan succeeded */
+	char *problem;	   /* the error of the last scan, or that one takes too long; or NULL */
+	gint64 began_us;   /* start of the running scan */
 	RdmadStat *scans, *durations, *stale;
 };
 
@@ -79,23 +79,23 @@ static const RdmadStatClass stale_class = {
 /* Input of a scan. */
 typedef struct {
 	const RdmadSysroot *sysroot;
-	GPtrArray *before; /* RdmadDevice: all, or those that are to be scanned */
+	GPtrArray *before; /* RdmadDevice: the devices to scan, or all */
 	gboolean whole;
 	GPtrArray *open; /* RdmadVerbsOpen, or NULL */
-} Look;
+} ScanInput;
 
 static void device_unref(gpointer dev)
 {
 	rdmad_device_unref(dev);
 }
 
-/* Of what hints were for. */
-static Look *look_new(RdmadHardware *hw)
+/* Takes the devices of the hints since the last scan. */
+static ScanInput *scan_input_new(RdmadHardware *hw)
 {
-	Look *input = g_new0(Look, 1);
+	ScanInput *input = g_new0(ScanInput, 1);
 
 	input->sysroot = hw->sysroot;
-	/* Another try has no hint, and what failed may be anything. */
+	/* A retry scans all devices, because any of them may have failed. */
 	input->whole = hw->whole || hw->retry_ms || !g_hash_table_size(hw->next);
 	input->before = g_ptr_array_new_with_free_func(device_unref);
 	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++) {
@@ -110,16 +110,16 @@ static Look *look_new(RdmadHardware *hw)
 	return input;
 }
 
-static void look_free(gpointer data)
+static void scan_input_free(gpointer data)
 {
-	Look *input = data;
+	ScanInput *input = data;
 
 	g_ptr_array_unref(input->before);
 	g_clear_pointer(&input->open, g_ptr_array_unref);
 	g_free(input);
 }
 
-/* Netlink listed devices before, and none now. */
+/* Netlink has listed devices before, and lists none now: marks them as doubtful. */
 static void doubt_all_of_netlink(RdmadScan *scan, const GPtrArray *before)
 {
 	for (guint i = 0; i < before->len; i++) {
@@ -131,7 +131,7 @@ static void doubt_all_of_netlink(RdmadScan *scan, const GPtrArray *before)
 	}
 }
 
-static RdmadScan *look_at_sysfs(const Look *input, GError **error)
+static RdmadScan *scan_sysfs(const ScanInput *input, GError **error)
 {
 	const RdmadGidSource source = { rdmad_verbs_gids_query, input->open };
 	const RdmadGidSource *gids = input->open ? &source : NULL;
@@ -141,11 +141,11 @@ static RdmadScan *look_at_sysfs(const Look *input, GError **error)
 	return rdmad_scan_sysfs_again(input->sysroot, input->before, gids, error);
 }
 
-static void look_at_netlink(const Look *input, RdmadScan *scan)
+static void scan_netlink(const ScanInput *input, RdmadScan *scan)
 {
 	g_autoptr(GError) reason = NULL;
 
-	/* No RDMA netlink is not a failure: without the RDMA core there are no devices either. */
+	/* A kernel without RDMA netlink is not an error: it has no devices either. */
 	if (!rdmad_netlink_complete(scan, &reason)) {
 		rdmad_debug("%s", reason->message);
 		doubt_all_of_netlink(scan, input->before);
@@ -153,21 +153,21 @@ static void look_at_netlink(const Look *input, RdmadScan *scan)
 	rdmad_scan_settle(scan, input->before);
 }
 
-/* Worker thread (the first scan: the loop's, before it runs). */
-static RdmadScan *look(const Look *input, GError **error)
+/* Runs on a worker, except for the first scan. */
+static RdmadScan *scan_hardware(const ScanInput *input, GError **error)
 {
-	RdmadScan *scan = look_at_sysfs(input, error);
+	RdmadScan *scan = scan_sysfs(input, error);
 
 	if (scan && rdmad_sysroot_is_live(input->sysroot))
-		look_at_netlink(input, scan);
+		scan_netlink(input, scan);
 	if (scan && !input->whole)
 		scan->n_missed = input->before->len - scan->devices->len;
 	return scan;
 }
 
-static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
+static gpointer scan_run(gpointer input, const RdmadJob *job, GError **error)
 {
-	return look(input, error);
+	return scan_hardware(input, error);
 }
 
 static void hardware_set_netns_mode(RdmadHardware *hw, const char *mode)
@@ -178,24 +178,24 @@ static void hardware_set_netns_mode(RdmadHardware *hw, const char *mode)
 		rdmad_warn("%s", error->message);
 }
 
-/* For devices without port events, changes of their interfaces count. */
-static void hardware_say_who_hears(RdmadHardware *hw, const GPtrArray *devices)
+/* For devices without port events, the carrier changes of their interfaces are counted. */
+static void hardware_expect_events(RdmadHardware *hw, const GPtrArray *devices)
 {
 	for (guint i = 0; hw->verbs && i < devices->len; i++) {
 		const char *id = ((const RdmadDevice *)g_ptr_array_index(devices, i))->id;
 
 		if (!rdmad_verbs_problem(hw->verbs, id))
-			rdmad_inventory_hears(hw->inventory, id);
+			rdmad_inventory_expect_events(hw->inventory, id);
 	}
 }
 
-static void look_begins(RdmadHardware *hw)
+static void scan_begins(RdmadHardware *hw)
 {
 	hw->began_us = rdmad_now_us();
-	rdmad_inventory_look_begins(hw->inventory);
+	rdmad_inventory_begin_scan(hw->inventory);
 }
 
-static void look_ended(RdmadHardware *hw, const GError *error)
+static void scan_ended(RdmadHardware *hw, const GError *error)
 {
 	const gint64 took_us = rdmad_now_us() - hw->began_us;
 
@@ -206,13 +206,13 @@ static void look_ended(RdmadHardware *hw, const GError *error)
 		hw->problem = g_strdup(error->message);
 }
 
-static void hardware_look_later(RdmadHardware *hw)
+static void hardware_retry_later(RdmadHardware *hw)
 {
 	hw->retry_ms = CLAMP(hw->retry_ms * 2, RETRY_FIRST_MS, RETRY_LAST_MS);
 	rdmad_event_arm(hw->timer, hw->retry_ms);
 }
 
-static void hardware_saw_not_all(RdmadHardware *hw, const RdmadScan *scan)
+static void hardware_report_incomplete(RdmadHardware *hw, const RdmadScan *scan)
 {
 	if (!hw->retry_ms)
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-incomplete", NULL,
@@ -221,10 +221,10 @@ static void hardware_saw_not_all(RdmadHardware *hw, const RdmadScan *scan)
 						   : "accelerators could not be read, their last "
 						     "state stays (%u devices could)",
 				     scan->n_stale ?: scan->devices->len);
-	hardware_look_later(hw);
+	hardware_retry_later(hw);
 }
 
-static void hardware_saw_all(RdmadHardware *hw)
+static void hardware_report_recovered(RdmadHardware *hw)
 {
 	if (hw->retry_ms)
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_NOTICE, "scan-recovered", NULL,
@@ -234,10 +234,10 @@ static void hardware_saw_all(RdmadHardware *hw)
 
 static void hardware_update(RdmadHardware *hw, RdmadScan *scan)
 {
-	hardware_say_who_hears(hw, scan->devices);
+	hardware_expect_events(hw, scan->devices);
 	rdmad_stat_set(hw->stale, scan->n_stale, NULL);
 	if (scan->n_stale)
-		hardware_saw_not_all(hw, scan);
+		hardware_report_incomplete(hw, scan);
 	rdmad_inventory_update(hw->inventory, g_steal_pointer(&scan->devices));
 	if (scan->netns_mode)
 		hardware_set_netns_mode(hw, scan->netns_mode);
@@ -246,11 +246,11 @@ static void hardware_update(RdmadHardware *hw, RdmadScan *scan)
 
 static void hardware_publish(RdmadHardware *hw, RdmadScan *scan)
 {
-	hardware_say_who_hears(hw, scan->devices);
+	hardware_expect_events(hw, scan->devices);
 	if (scan->n_stale || scan->gpus_unseen)
-		hardware_saw_not_all(hw, scan);
+		hardware_report_incomplete(hw, scan);
 	else
-		hardware_saw_all(hw);
+		hardware_report_recovered(hw);
 	if (scan->gpus_unseen)
 		g_clear_pointer(&scan->gpus, g_ptr_array_unref);
 	rdmad_stat_set(hw->stale, scan->n_stale, NULL);
@@ -262,14 +262,14 @@ static void hardware_publish(RdmadHardware *hw, RdmadScan *scan)
 		rdmad_verbs_follow(hw->verbs, hw->inventory);
 }
 
-/* The inventory stays as it was. */
+/* Keeps the inventory. */
 static void hardware_failed(RdmadHardware *hw, const GError *error)
 {
 	if (!hw->retry_ms)
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-failed", NULL,
 				     "cannot scan the hardware, the last state stays: %s",
 				     error->message);
-	hardware_look_later(hw);
+	hardware_retry_later(hw);
 }
 
 static void hardware_hinted(RdmadHardware *hw)
@@ -279,14 +279,14 @@ static void hardware_hinted(RdmadHardware *hw)
 	hw->hinted = !hw->job;
 }
 
-static void look_done(gpointer result, const GError *error, gpointer data)
+static void scan_done(gpointer result, const GError *error, gpointer data)
 {
 	RdmadHardware *hw = data;
 	RdmadScan *scan = result;
 
 	hw->job = NULL;
 	rdmad_event_disarm(hw->timer);
-	look_ended(hw, error);
+	scan_ended(hw, error);
 	if (error) {
 		hardware_failed(hw, error);
 	} else if (scan->partial) {
@@ -299,15 +299,15 @@ static void look_done(gpointer result, const GError *error, gpointer data)
 		hardware_hinted(hw);
 }
 
-static const RdmadJobClass look_class = {
+static const RdmadJobClass scan_class = {
 	.name = "hardware-scan",
-	.run = look_run,
-	.done = look_done,
-	.free_input = look_free,
+	.run = scan_run,
+	.done = scan_done,
+	.free_input = scan_input_free,
 	.free_result = (GDestroyNotify)rdmad_scan_free,
 };
 
-static void look_due(gpointer data)
+static void scan_due(gpointer data)
 {
 	RdmadHardware *hw = data;
 	g_autoptr(GError) error = NULL;
@@ -316,19 +316,20 @@ static void look_due(gpointer data)
 	if (hw->job) {
 		g_free(hw->problem);
 		hw->problem =
-			g_strdup_printf("a scan has taken more than %u s", LOOK_SLOW_MS / 1000);
+			g_strdup_printf("a scan has taken more than %u s", SCAN_SLOW_MS / 1000);
 		rdmad_event_log_post(hw->event_log, RDMAD_LOG_WARNING, "scan-slow", NULL,
 				     "scanning the hardware takes more than %u s, the last state "
 				     "stays meanwhile; a driver may hang, see dmesg",
-				     LOOK_SLOW_MS / 1000);
+				     SCAN_SLOW_MS / 1000);
 		return;
 	}
-	look_begins(hw);
-	hw->job = rdmad_work_submit(hw->workers, NULL, &look_class, look_new(hw), 0, hw, &error);
+	scan_begins(hw);
+	hw->job = rdmad_work_submit(hw->workers, NULL, &scan_class, scan_input_new(hw), 0, hw,
+				    &error);
 	if (hw->job) {
-		rdmad_event_arm(hw->timer, LOOK_SLOW_MS);
+		rdmad_event_arm(hw->timer, SCAN_SLOW_MS);
 	} else {
-		look_ended(hw, error);
+		scan_ended(hw, error);
 		hardware_failed(hw, error);
 	}
 }
@@ -348,20 +349,22 @@ gboolean rdmad_hardware_hint_device(RdmadHardware *hw, const char *id)
 	return TRUE;
 }
 
-/* Others know an interface by its name, and by its address: with another one it may be another device's. */
+/* Consumers identify an interface by its name and its address: if one of them has changed, it may
+ * belong to another device. */
 static gboolean is_as_before(const RdmadNetdev *netdev, const RdmadLink *link)
 {
 	return !link ||
 	       (!g_strcmp0(netdev->name, link->name) && !g_strcmp0(netdev->mac, link->mac));
 }
 
-/* A bond or bridge above an interface is part of the device too. */
+/* A bond or bridge above an interface belongs to the device too. */
 static gboolean is_above(const RdmadNetdev *netdev, const RdmadLink *link)
 {
 	return link && netdev->master && !strcmp(netdev->master, link->name);
 }
 
-/* How many devices the interface is of; -1: what has changed concerns others as well. */
+/* Hints the devices of the interface and returns their number; -1: other devices may be affected
+ * too. */
 static int hint_devices_of(RdmadHardware *hw, int ifindex, const RdmadLink *link)
 {
 	int found = 0;
@@ -387,32 +390,32 @@ void rdmad_hardware_hint_interface(RdmadHardware *hw, int ifindex, const RdmadLi
 		rdmad_hardware_hint(hw);
 }
 
-static void heard_hint(gpointer data)
+static void on_hint(gpointer data)
 {
 	rdmad_hardware_hint(data);
 }
 
-static void heard_interface(int ifindex, const RdmadLink *link, gpointer data)
+static void on_interface(int ifindex, const RdmadLink *link, gpointer data)
 {
 	rdmad_hardware_hint_interface(data, ifindex, link);
 }
 
-static const RdmadKernelEventOps kernel_ops = { heard_hint, heard_interface };
+static const RdmadKernelEventOps kernel_ops = { on_hint, on_interface };
 
-static void heard_device(const char *device_id, gpointer data)
+static void on_device(const char *device_id, gpointer data)
 {
 	if (!device_id || !rdmad_hardware_hint_device(data, device_id))
 		rdmad_hardware_hint(data);
 }
 
-static void heard_port(const char *device_id, guint port, gboolean active, gpointer data)
+static void on_port(const char *device_id, guint port, gboolean active, gpointer data)
 {
 	RdmadHardware *hw = data;
 
 	rdmad_inventory_port_event(hw->inventory, device_id, port, active);
 }
 
-static void heard_fatal(const char *device_id, gpointer data)
+static void on_fatal(const char *device_id, gpointer data)
 {
 	RdmadHardware *hw = data;
 
@@ -423,7 +426,7 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 				  const RdmadSysroot *sysroot, RdmadInventory *inventory,
 				  RdmadAttributes *attributes, RdmadEventLog *event_log)
 {
-	const RdmadVerbsOps ops = { heard_device, heard_port, heard_fatal };
+	const RdmadVerbsOps ops = { on_device, on_port, on_fatal };
 	RdmadHardware *hw = g_new0(RdmadHardware, 1);
 
 	hw->loop = loop;
@@ -436,10 +439,10 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 	hw->scans = rdmad_loop_stat(loop, &scans_class);
 	hw->durations = rdmad_loop_stat(loop, &durations_class);
 	hw->stale = rdmad_loop_stat(loop, &stale_class);
-	/* Shown before the first, so that the first is a change. */
+	/* Exposes both series before the first scan, so that the first one is a change. */
 	rdmad_stat_add(hw->scans, 0, (const char *const[]){ "ok", NULL });
 	rdmad_stat_add(hw->scans, 0, (const char *const[]){ "error", NULL });
-	hw->timer = rdmad_loop_add_timer(loop, NULL, look_due, hw);
+	hw->timer = rdmad_loop_add_timer(loop, NULL, scan_due, hw);
 	if (rdmad_sysroot_is_live(sysroot))
 		hw->verbs = rdmad_verbs_new(loop, workers, &ops, hw);
 	return hw;
@@ -458,7 +461,7 @@ RdmadVerbs *rdmad_hardware_verbs(RdmadHardware *hw)
 gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error)
 {
 	g_autoptr(RdmadScan) scan = NULL;
-	Look *first;
+	ScanInput *first;
 
 	/* Events first, so that changes after the scan are received. */
 	if (rdmad_sysroot_is_live(hw->sysroot)) {
@@ -466,13 +469,13 @@ gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error)
 		if (!hw->events)
 			return FALSE;
 	}
-	look_begins(hw);
-	first = look_new(hw);
-	scan = look(first, error);
-	look_free(first);
+	scan_begins(hw);
+	first = scan_input_new(hw);
+	scan = scan_hardware(first, error);
+	scan_input_free(first);
 	if (!scan)
 		return FALSE;
-	look_ended(hw, NULL);
+	scan_ended(hw, NULL);
 	hardware_publish(hw, g_steal_pointer(&scan));
 	return TRUE;
 }

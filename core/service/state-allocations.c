@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations in the database: the statements, and rows to structs and back. */
+/* Allocations in the database: statements, and conversion of rows. */
 #include "service/state-private.h"
 
 #include <string.h>
@@ -51,13 +51,13 @@ static gboolean done(RdmadState *state, RdmadStatement which, GError **error)
 	return ok;
 }
 
-/* Strings outlive the step: no copies. */
+/* Does not copy: the strings outlive the step. */
 static void bind_text(sqlite3_stmt *st, int at, const char *text)
 {
 	sqlite3_bind_text(st, at, text, -1, SQLITE_STATIC);
 }
 
-/* One a line; SQLite frees the text. */
+/* Binds one entry per line; SQLite frees the text. */
 static void bind_lines(sqlite3_stmt *st, int at, char *const *lines)
 {
 	sqlite3_bind_text(st, at, g_strjoinv("\n", (char **)lines), -1, g_free);
@@ -148,12 +148,13 @@ gboolean rdmad_state_delete_all(RdmadState *state, GError **error)
 
 /* ---- reading ---- */
 
-/* Rows of one statement, one ahead: attachments are in the order of the allocations. */
+/* The rows of one statement, with the current one fetched ahead: attachments are sorted by
+ * allocation. */
 typedef struct {
 	RdmadState *state;
 	sqlite3_stmt *st;
 	gboolean more;
-	int failed; /* the code of the first error */
+	int failed; /* code of the first error */
 } Rows;
 
 static void rows_next(Rows *rows)
@@ -178,7 +179,7 @@ static gboolean rows_of(const Rows *rows, gint64 number)
 	return rows->more && sqlite3_column_int64(rows->st, 0) == number;
 }
 
-/* A NUL in the middle cuts it, so that it fails the check or is only shorter. */
+/* A NUL truncates the text, which then is shorter, or fails the check. */
 static char *text_at(Rows *rows, int column)
 {
 	const gboolean is_null = sqlite3_column_type(rows->st, column) == SQLITE_NULL;
@@ -229,7 +230,7 @@ static RdmadAllocation *read_allocation(Rows *allocations, Rows *attachments)
 	return allocation;
 }
 
-/* A failed read is not a statement about the contents. */
+/* A failed read says nothing about the contents. */
 static int reading_failed(const Rows *allocations, const Rows *attachments)
 {
 	return allocations->failed ?: attachments->failed;

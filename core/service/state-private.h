@@ -27,37 +27,38 @@ typedef struct {
 } RdmadStateFile;
 
 struct RdmadState {
-	char *path;	      /* ":memory:" for a try */
+	char *path;	      /* ":memory:" for a rehearsal */
 	sqlite3 *db;	      /* NULL: closed, until rdmad_state_reopen() succeeds */
-	gboolean is_broken;   /* the handle does not take writes; another one may */
-	gboolean may_be_lost; /* what is written next, by a power cut */
-	gboolean is_hasty;    /* the handle does not wait for the disk */
-	/* An fsync of the log failed: the kernel may have dropped what nobody waited for. */
-	gboolean log_is_torn;
-	RdmadStateFile file, wal; /* what is open */
+	gboolean is_broken;   /* the handle rejects writes, which another one may accept */
+	gboolean may_be_lost; /* the next commit need not survive a power failure */
+	/* PRAGMA synchronous = NORMAL: commits do not wait for the disk. */
+	gboolean synchronous_normal;
+	/* An fsync of the log failed, so the kernel may have dropped unsynced pages. */
+	gboolean log_needs_rewrite;
+	RdmadStateFile file, wal; /* the open files */
 	RdmadStateKeeper keeper;
 	gpointer keeper_data;
 	sqlite3_stmt *statements[STATE_N_STATEMENTS];
 	GQueue tables; /* RdmadTables, linked by their own nodes */
-	RdmadStateHome home;
-	gpointer home_data;
-	RdmadEvent *quiet; /* timer: the log is to be copied; NULL: there is no loop */
+	RdmadStateRestore restore;
+	gpointer restore_data;
+	RdmadEvent *quiet; /* timer: checkpoint the log; NULL: no loop */
 };
 
-/* Sets RDMAD_ERROR_FAILED with SQLite's message; always FALSE. */
+/* Sets RDMAD_ERROR_FAILED with SQLite's message and returns FALSE. */
 gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error);
 
-/* The same for errors before the database is in use: RDMAD_ERROR_INVALID if it is damaged.  Only
- * SQLITE_CORRUPT and SQLITE_NOTADB mean damage, and a foreign schema or header; an error of the
- * system never does. */
+/* The same before the database is in use: RDMAD_ERROR_INVALID if it is damaged.  Only
+ * SQLITE_CORRUPT, SQLITE_NOTADB and a foreign schema or header mean damage; a system error never
+ * does. */
 gboolean rdmad_state_setup_error(RdmadState *state, int code, GError **error);
 
-/* Pragmas, schema, integrity, prepared statements: all that comes after opening the file.
+/* Sets pragmas, checks schema and integrity, and prepares statements, after the file was opened.
  * RDMAD_ERROR_INVALID: damaged; RDMAD_ERROR_ABI: written by a newer rdmad; RDMAD_ERROR_FAILED. */
 gboolean rdmad_state_set_up(RdmadState *state, GError **error);
 
 gboolean rdmad_state_prepare(RdmadState *state, GError **error);
-/* Whether the tables are others than this or an earlier rdmad made. */
+/* Returns whether the tables differ from those of this rdmad and of earlier versions. */
 gboolean rdmad_state_schema_differs(RdmadState *state);
 
 /* Finalizes the statements of modules' tables, before the handle is closed. */
@@ -68,18 +69,18 @@ int rdmad_state_logged(void *state, sqlite3 *db, const char *name, int pages);
 
 /* state-file.c */
 
-/* Makes `path` a regular file of mode 0600; a file that cannot be a database is set aside.
- * RDMAD_ERROR_FAILED, also for a symbolic link, which was made on purpose. */
+/* Makes `path` a regular file of mode 0600; sets a file that cannot be a database aside.
+ * RDMAD_ERROR_CONFIG: a symbolic link, which was made on purpose; RDMAD_ERROR_FAILED. */
 gboolean rdmad_state_file_prepare(const char *path, char **set_aside, GError **error);
-/* Moves the database and its -wal and -shm to <path>.<how>-<time>, given back in `set_aside`. */
+/* Moves the database with its -wal and -shm to <path>.<how>-<time>, returned in `set_aside`. */
 gboolean rdmad_state_file_set_aside(const char *path, const char *how, char **set_aside,
 				    GError **error);
-/* FALSE: unknown.  A missing file is not an error. */
+/* Returns FALSE if the file cannot be examined.  A missing file is not an error. */
 gboolean rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
 				   GError **error);
 gboolean rdmad_state_file_equal(const RdmadStateFile *a, const RdmadStateFile *b);
-/* Writes each byte of the -wal file again, and waits for the disk.  Succeeds if there is no such file.
+/* Rewrites all bytes of the -wal file, and syncs it.  Succeeds if there is no such file.
  * RDMAD_ERROR_FAILED. */
 gboolean rdmad_state_file_rewrite_log(const char *path, GError **error);
-/* Whether the header of a database makes it read-only, as none of ours is. */
+/* Returns whether the header makes the database read-only, which rdmad never does. */
 gboolean rdmad_state_file_forbids_writing(const char *path);

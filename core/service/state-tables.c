@@ -229,10 +229,10 @@ static gboolean write_once(RdmadTables *tables, WriteFunc fn, gpointer data, GEr
 	return FALSE;
 }
 
-static gboolean database_restore(RdmadState *state, gboolean *lost, GError **error)
+static gboolean tables_restore_database(RdmadState *state, gboolean *lost, GError **error)
 {
 	*lost = FALSE;
-	return !state->home || state->home(state->home_data, lost, error);
+	return !state->restore || state->restore(state->restore_data, lost, error);
 }
 
 gboolean rdmad_tables_write(RdmadTables *tables, WriteFunc fn, gpointer data, GError **error)
@@ -240,10 +240,11 @@ gboolean rdmad_tables_write(RdmadTables *tables, WriteFunc fn, gpointer data, GE
 	RdmadState *state = tables->state;
 	gboolean lost;
 
-	if (!database_restore(state, &lost, error))
+	if (!tables_restore_database(state, &lost, error))
 		return FALSE;
 	for (guint i = 0; i < 2; i++) {
-		if (!write_once(tables, fn, data, error) || !database_restore(state, &lost, error))
+		if (!write_once(tables, fn, data, error) ||
+		    !tables_restore_database(state, &lost, error))
 			return FALSE;
 		if (!lost)
 			return TRUE;
@@ -264,10 +265,10 @@ gboolean rdmad_tables_write_for_boot(RdmadTables *tables, WriteFunc fn, gpointer
 	return ok;
 }
 
-void rdmad_state_set_home(RdmadState *state, RdmadStateHome home, gpointer data)
+void rdmad_state_set_restore(RdmadState *state, RdmadStateRestore restore, gpointer data)
 {
-	state->home = home;
-	state->home_data = data;
+	state->restore = restore;
+	state->restore_data = data;
 }
 
 static gboolean tables_rewrite(RdmadTables *tables, GError **error)

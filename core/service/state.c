@@ -7,18 +7,20 @@
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
 
-/* 2.5 s in all; the service manager goes on where this ends. */
+/* 2.5 s in total; after that, the service manager retries. */
 #define FIRST_PAUSE_US 5000
 #define TRIES	       10
 
-/* The log is copied into the database, which waits for the disk twice, between writes: with LOG_PAGES after
- * QUIET_MS without one, and with LOG_PAGES_MAX on the next turn of the loop.  A log that stays below
- * journal_size_limit is written over, for which fdatasync() changes no size of a file: half the time. */
+/* A checkpoint, which syncs twice, runs between writes: with LOG_PAGES after QUIET_MS without a
+ * write, and with LOG_PAGES_MAX on the next turn of the loop.  A log that stays below
+ * journal_size_limit is overwritten, which halves the time of fdatasync(), because the file does
+ * not grow. */
 #define LOG_PAGES     64
 #define LOG_PAGES_MAX 1000
 #define QUIET_MS      1000
 
-/* Another handle may take what this one refuses; a full disk or a failed read is not a reason for one. */
+/* Returns whether another handle may accept what this one rejects.  A full disk or a failed read is
+ * no reason for another handle. */
 static gboolean code_breaks_handle(int code)
 {
 	switch (code & 0xff) {
@@ -33,7 +35,7 @@ static gboolean code_breaks_handle(int code)
 	}
 }
 
-/* The error of the system; SQLite keeps that of the WAL with the file alone. */
+/* Returns the system's errno.  For the WAL, SQLite stores it only with the file. */
 static int state_errnum(RdmadState *state)
 {
 	sqlite3_file *log = NULL;
@@ -49,7 +51,7 @@ static int state_errnum(RdmadState *state)
 
 static gboolean state_fail(RdmadState *state, int code, const char *what, GError **error)
 {
-	/* SQLite keeps it when later errors are not the system's. */
+	/* SQLite keeps the errno of an earlier failure, so it is read only after a system error. */
 	const gboolean of_system =
 		(code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
 	const int errnum = of_system ? state_errnum(state) : 0;
@@ -66,11 +68,11 @@ gboolean rdmad_state_error(RdmadState *state, const char *what, GError **error)
 	const int code = sqlite3_errcode(state->db);
 
 	state->is_broken |= code_breaks_handle(code);
-	state->log_is_torn |= code == SQLITE_IOERR_FSYNC;
+	state->log_needs_rewrite |= code == SQLITE_IOERR_FSYNC;
 	return state_fail(state, code, what, error);
 }
 
-/* The statements are right, so an error in one of them comes from other tables than ours. */
+/* The statements are correct, so SQLITE_ERROR means that the tables are foreign. */
 static gboolean state_is_damaged(RdmadState *state, int code)
 {
 	switch (code & 0xff) {
@@ -104,7 +106,8 @@ static gboolean state_is_in_memory(const RdmadState *state)
 	return g_str_equal(state->path, ":memory:");
 }
 
-/* A handle before, also of another process, may have seen an fsync of such a log fail.  Unknown counts as a log. */
+/* The log may have a hole: an earlier handle, even of another process, may have seen its fsync
+ * fail.  Returns TRUE if that is unknown. */
 static gboolean state_has_log(const RdmadState *state)
 {
 	RdmadStateFile log;
@@ -113,30 +116,31 @@ static gboolean state_has_log(const RdmadState *state)
 	       (!rdmad_state_file_identify(state->path, "-wal", &log, NULL) || log.inode);
 }
 
-/* A failed fsync leaves a hole in the log on the disk.  After a power failure SQLite reads the log up to the hole:
- * later transactions would be lost, and older pages replayed over a checkpoint of newer ones.  The page cache still has
- * the bytes, so they are written again. */
-static gboolean log_mend(RdmadState *state, GError **error)
+/* Repairs a log with a hole, which a failed fsync leaves on the disk.  After a power failure SQLite
+ * would read the log up to the hole, lose later transactions, and replay older pages over a
+ * checkpoint of newer ones.  The page cache still has the bytes, so they are written again. */
+static gboolean log_repair(RdmadState *state, GError **error)
 {
-	if (state->log_is_torn && !rdmad_state_file_rewrite_log(state->path, error))
+	if (state->log_needs_rewrite && !rdmad_state_file_rewrite_log(state->path, error))
 		return FALSE;
-	state->log_is_torn = FALSE;
+	state->log_needs_rewrite = FALSE;
 	return TRUE;
 }
 
-/* Keeps a -wal file that has replaced ours, and one with a hole, which the next handle mends. */
-static void state_shut(RdmadState *state, gboolean leave_wal)
+/* Keeps a -wal file that has replaced rdmad's, and one with a hole, which the next handle
+ * repairs. */
+static void state_close_handle(RdmadState *state, gboolean leave_wal)
 {
 	for (guint i = 0; i < STATE_N_STATEMENTS; i++)
 		sqlite3_finalize(g_steal_pointer(&state->statements[i]));
 	rdmad_state_tables_forget(state);
-	if (state->db && (leave_wal || state->log_is_torn))
+	if (state->db && (leave_wal || state->log_needs_rewrite))
 		sqlite3_db_config(state->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close(g_steal_pointer(&state->db));
 }
 
-/* Identifies the open files.  SQLite has the inode of its own; a check by name alone may be too
- * late. */
+/* Identifies the open files.  HAS_MOVED compares SQLite's own inode; a check by name alone may be
+ * too late. */
 static gboolean state_identify(RdmadState *state, GError **error)
 {
 	int moved = 0;
@@ -154,9 +158,9 @@ static gboolean state_identify(RdmadState *state, GError **error)
 	return FALSE;
 }
 
-/* SQLite opens a file read-only if it may not write for any reason, also one that may pass, and
- * reports it only on a write.  A full disk is not a reason to have no table. */
-static gboolean state_takes_writes(RdmadState *state, GError **error)
+/* SQLite opens a file read-only if it cannot open it for writing, even for a temporary reason, and
+ * reports that only on a write.  A full disk does not prevent the start. */
+static gboolean state_check_writable(RdmadState *state, GError **error)
 {
 	GError *problem = NULL;
 	const gboolean written = rdmad_state_try(state, &problem);
@@ -177,15 +181,15 @@ static gboolean state_open_handle(RdmadState *state, GError **error)
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
 			  SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
-	state->is_broken = state->is_hasty = FALSE;
-	state->log_is_torn = state_has_log(state);
+	state->is_broken = state->synchronous_normal = FALSE;
+	state->log_needs_rewrite = state_has_log(state);
 	if (sqlite3_open_v2(state->path, &state->db, flags, NULL) != SQLITE_OK)
 		return rdmad_state_error(state, "cannot open it", error);
 	if (!rdmad_state_set_up(state, error))
 		return FALSE;
-	/* Under the lock of this handle.  After an error the first transaction tries again. */
-	log_mend(state, NULL);
-	return state_takes_writes(state, error) && state_identify(state, error);
+	/* Needs the lock of this handle.  After an error, the first transaction retries. */
+	log_repair(state, NULL);
+	return state_check_writable(state, error) && state_identify(state, error);
 }
 
 static gboolean state_open_once(RdmadState *state, char **set_aside, GError **error)
@@ -194,13 +198,13 @@ static gboolean state_open_once(RdmadState *state, char **set_aside, GError **er
 	     rdmad_state_file_prepare(state->path, set_aside, error)) &&
 	    state_open_handle(state, error))
 		return TRUE;
-	state_shut(state, TRUE);
+	state_close_handle(state, TRUE);
 	return FALSE;
 }
 
 /* ---- at the start ---- */
 
-static gboolean state_open_patiently(RdmadState *state, char **set_aside, GError **error)
+static gboolean state_open_retrying(RdmadState *state, char **set_aside, GError **error)
 {
 	gint64 pause_us = FIRST_PAUSE_US;
 
@@ -218,15 +222,15 @@ static gboolean state_open_patiently(RdmadState *state, char **set_aside, GError
 	}
 }
 
-/* TRUE without an error: it is open. */
-static gboolean state_is_sound(RdmadState *state, char **set_aside, GError **error)
+/* Returns TRUE if the database is open; FALSE with RDMAD_ERROR_INVALID if it is damaged. */
+static gboolean state_open_checked(RdmadState *state, char **set_aside, GError **error)
 {
 	g_autoptr(GError) why = NULL;
 
 	/* A second handle must find the same damage. */
 	for (guint i = 0; i < 2; i++) {
 		g_clear_error(&why);
-		if (state_open_patiently(state, set_aside, &why) ||
+		if (state_open_retrying(state, set_aside, &why) ||
 		    !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID))
 			break;
 	}
@@ -235,9 +239,9 @@ static gboolean state_is_sound(RdmadState *state, char **set_aside, GError **err
 	return state->db != NULL;
 }
 
-/* Once: a database that is damaged again as soon as it is made is the disk's fault. */
-static gboolean state_start_again(RdmadState *state, const GError *why, char **set_aside,
-				  GError **error)
+/* Tries once: if the new database is damaged too, the disk is at fault. */
+static gboolean state_replace_damaged(RdmadState *state, const GError *why, char **set_aside,
+				      GError **error)
 {
 	g_autoptr(GError) again = NULL;
 
@@ -245,7 +249,7 @@ static gboolean state_start_again(RdmadState *state, const GError *why, char **s
 		return FALSE;
 	rdmad_warn("%s; it is set aside as %s, the table of allocations starts empty", why->message,
 		   *set_aside);
-	if (state_open_patiently(state, set_aside, &again))
+	if (state_open_retrying(state, set_aside, &again))
 		return TRUE;
 	again->code = RDMAD_ERROR_FAILED;
 	g_propagate_error(error, g_steal_pointer(&again));
@@ -262,14 +266,14 @@ RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **e
 		*set_aside = NULL;
 	state->path =
 		state_dir ? g_build_filename(state_dir, "rdmad.db", NULL) : g_strdup(":memory:");
-	if (!state_is_sound(state, &aside, &why) &&
+	if (!state_open_checked(state, &aside, &why) &&
 	    !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID)) {
 		g_propagate_error(error, g_steal_pointer(&why));
 		return NULL;
 	}
 	if (aside)
 		rdmad_warn("%s is not a database; it is set aside as %s", state->path, aside);
-	if (!state->db && !state_start_again(state, why, &aside, error))
+	if (!state->db && !state_replace_damaged(state, why, &aside, error))
 		return NULL;
 	if (set_aside)
 		*set_aside = g_steal_pointer(&aside);
@@ -283,7 +287,7 @@ void rdmad_state_close(RdmadState *state)
 	if (!state)
 		return;
 	rdmad_state_is_current(state, &current, NULL);
-	state_shut(state, !current);
+	state_close_handle(state, !current);
 	rdmad_event_free(state->quiet);
 	g_free(state->path);
 	g_free(state);
@@ -312,8 +316,8 @@ gboolean rdmad_state_is_current(RdmadState *state, gboolean *current, GError **e
 	return TRUE;
 }
 
-/* Makes room for ours. */
-static gboolean state_move_stranger(RdmadState *state, GError **error)
+/* Sets a foreign file aside, to make room for rdmad's database. */
+static gboolean state_set_foreign_aside(RdmadState *state, GError **error)
 {
 	g_autofree char *aside = NULL;
 	RdmadStateFile file;
@@ -334,9 +338,9 @@ gboolean rdmad_state_reopen(RdmadState *state, GError **error)
 	g_autoptr(GError) why = NULL;
 	g_autofree char *aside = NULL;
 
-	state_shut(state, TRUE);
+	state_close_handle(state, TRUE);
 	if ((state->keeper && !state->keeper(state->keeper_data, error)) ||
-	    !state_move_stranger(state, error))
+	    !state_set_foreign_aside(state, error))
 		return FALSE;
 	if (state_open_once(state, &aside, &why))
 		return TRUE;
@@ -352,15 +356,15 @@ gboolean rdmad_state_reopen(RdmadState *state, GError **error)
 
 /* ---- checkpoints ---- */
 
-/* A checkpoint that fails leaves the log as it is, for the next one. */
+/* A failed checkpoint leaves the log to the next one. */
 static void checkpoint(RdmadState *state)
 {
 	int code;
 
-	if (!log_mend(state, NULL))
+	if (!log_repair(state, NULL))
 		return;
 	code = sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-	state->log_is_torn |= code == SQLITE_IOERR_FSYNC;
+	state->log_needs_rewrite |= code == SQLITE_IOERR_FSYNC;
 	if (code != SQLITE_OK)
 		rdmad_debug("database %s: cannot copy its log: %s", state->path,
 			    sqlite3_errstr(code));
@@ -373,7 +377,8 @@ static void state_is_quiet(gpointer data)
 	if (!state->db)
 		return;
 	checkpoint(state);
-	/* The first write into a log that was copied waits for the disk: here, and not in an answer. */
+	/* The first write after a checkpoint restarts the log and syncs it: do that here, not
+	 * before a response. */
 	rdmad_state_try(state, NULL);
 }
 
@@ -405,19 +410,19 @@ static gboolean state_run(RdmadState *state, RdmadStatement which, const char *w
 	return ok;
 }
 
-/* Only where it is another than before: most writes come in rows of one kind. */
+/* Changes the level only if needed: consecutive writes are mostly of one kind. */
 static gboolean state_set_level(RdmadState *state, GError **error)
 {
-	const gboolean hasty = state->may_be_lost;
+	const gboolean normal = state->may_be_lost;
 
-	if (state->is_hasty == hasty)
+	if (state->synchronous_normal == normal)
 		return TRUE;
-	/* To wait where that is not needed is not an error. */
+	/* Waiting although it is not needed is not an error. */
 	if (sqlite3_exec(state->db,
-			 hasty ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", NULL,
+			 normal ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", NULL,
 			 NULL, NULL) != SQLITE_OK)
-		return hasty || rdmad_state_error(state, "cannot begin to write", error);
-	state->is_hasty = hasty;
+		return normal || rdmad_state_error(state, "cannot begin to write", error);
+	state->synchronous_normal = normal;
 	return TRUE;
 }
 
@@ -428,7 +433,7 @@ gboolean rdmad_state_begin(RdmadState *state, GError **error)
 			    state->path);
 		return FALSE;
 	}
-	return log_mend(state, error) && state_set_level(state, error) &&
+	return log_repair(state, error) && state_set_level(state, error) &&
 	       state_run(state, STATE_BEGIN, "cannot begin to write", error);
 }
 
@@ -445,7 +450,8 @@ gboolean rdmad_state_commit(RdmadState *state, GError **error)
 	return FALSE;
 }
 
-/* Some errors have rolled back already; the next begin reports an error of this one. */
+/* Some errors have rolled the transaction back already.  A failure here is reported by the next
+ * begin. */
 void rdmad_state_rollback(RdmadState *state)
 {
 	if (state->db && !sqlite3_get_autocommit(state->db))

@@ -67,8 +67,8 @@ gboolean rdmad_state_delete_allocation(RdmadState *state, gint64 number, GError 
 
 /* Called before and after each write of modules: restores a lost database, and then sets `*lost`.
  * NULL: no check. */
-typedef gboolean (*RdmadStateHome)(gpointer data, gboolean *lost, GError **error);
-void rdmad_state_set_home(RdmadState *state, RdmadStateHome home, gpointer data);
+typedef gboolean (*RdmadStateRestore)(gpointer data, gboolean *lost, GError **error);
+void rdmad_state_set_restore(RdmadState *state, RdmadStateRestore restore, gpointer data);
 /* Writes the tables of all modules again, within the transaction that restores the database. */
 gboolean rdmad_state_tables_rewrite(RdmadState *state, GError **error);
 /* Closes the tables that a module left open.  Returns their number. */

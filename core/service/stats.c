@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A series is found by the hash of its label values.  Those who count name a series each time instead of
- * keeping a handle, so that a series can be dropped under them.
- */
+/* A series is found by the hash of its label values.  Counting code passes the labels each time
+ * instead of keeping a handle, so that a series can be dropped at any time. */
 #define RDMAD_LOG_TOPIC "stats"
 
 #include "service/stats-private.h"
@@ -23,7 +21,7 @@ struct RdmadStat {
 	guint n_labels, n_bounds;
 	GHashTable *by_labels; /* set of Series; borrows from `series` */
 	GPtrArray *series;     /* Series, in the order of their first use */
-	gboolean full;	       /* logged */
+	gboolean full;	       /* the warning was logged */
 };
 
 typedef struct {
@@ -32,7 +30,7 @@ typedef struct {
 	double value;
 	guint64 count;
 	guint64 *buckets;   /* HISTOGRAM */
-	gboolean collected; /* this time */
+	gboolean collected; /* set since stat_collect() began */
 } Series;
 
 /* ---- series ---- */
@@ -95,7 +93,7 @@ static void stat_remove(RdmadStat *stat, Series *series)
 	g_ptr_array_remove(stat->series, series);
 }
 
-/* While all are collected again: for one that has not come back yet, and may still. */
+/* During a collection, a series that was not set yet makes room for a new one. */
 static gboolean stat_has_room(RdmadStat *stat)
 {
 	if (stat->series->len < RDMAD_STAT_SERIES)
@@ -111,7 +109,7 @@ static gboolean stat_has_room(RdmadStat *stat)
 	return FALSE;
 }
 
-/* NULL where there is no more room. */
+/* Returns NULL if there is no more room. */
 static Series *stat_series(RdmadStat *stat, const char *const *labels)
 {
 	Series *series = stat_find(stat, labels);
@@ -133,7 +131,7 @@ void rdmad_stat_add(RdmadStat *stat, double amount, const char *const *labels)
 
 	if (!series)
 		return;
-	/* A counter does not fall, a histogram has no value but what it observes. */
+	/* Counters do not decrease, and histograms change only by observations. */
 	g_assert(stat->klass->type == RDMAD_STAT_GAUGE || !(amount < 0));
 	g_assert(stat->klass->type != RDMAD_STAT_HISTOGRAM || amount == 0);
 	series->value += amount;
@@ -203,7 +201,7 @@ static void stat_release(gpointer data)
 	g_free(stat);
 }
 
-/* The place of `name`, or where it would be. */
+/* Returns the index of `name`, or where to insert it. */
 static guint stats_place(const RdmadStats *stats, const char *name, gboolean *found)
 {
 	guint i = 0;
@@ -254,7 +252,7 @@ void rdmad_stat_free(RdmadStat *stat)
 
 /* ---- reading ---- */
 
-/* The series are nearly always those of the last time: they stay, and the ones that nobody set go. */
+/* Keeps the series, because most of them are set again; removes those that were not. */
 static void stat_collect(RdmadStat *stat)
 {
 	if (!stat->klass->collect)

@@ -101,18 +101,18 @@ typedef struct {
 	RdmadModule *self;
 	PluginSettings *settings;
 	ResourceShared shared;
-	GPtrArray *resources; /* of Resource, as in the settings */
-	GHashTable *told;     /* sentences: once is enough */
+	GPtrArray *resources; /* of Resource, in the order of the settings */
+	GHashTable *posted;   /* messages that were logged, each only once */
 	ModeSource *modes;
 	Explain *explain;
 	PluginStats *stats;
 	RdmadWatch *inventory_watch, *allocations_watch;
-	RdmadEvent *refresh; /* something changed, or health is due for a check */
+	RdmadEvent *refresh; /* timer: a change to handle, or a health delay */
 	gint64 due_us;	     /* when `refresh` fires */
-	guint draining;	     /* resources that still finish something */
+	guint draining;	     /* number of resources with pending calls */
 } Plugin;
 
-/* ---- the picture again ---- */
+/* ---- refresh ---- */
 
 static void refresh_within(Plugin *plugin, gint64 wait_us)
 {
@@ -124,20 +124,20 @@ static void refresh_within(Plugin *plugin, gint64 wait_us)
 	rdmad_event_arm(plugin->refresh, (guint)((wait_us + 999) / 1000));
 }
 
-static void tell_once(Plugin *plugin, const char *kind, const char *message)
+static void post_once(Plugin *plugin, const char *kind, const char *message)
 {
-	if (g_hash_table_add(plugin->told, g_strdup(message)))
+	if (g_hash_table_add(plugin->posted, g_strdup(message)))
 		rdmad_event_log_post(rdmad_module_event_log(plugin->self), RDMAD_LOG_WARNING, kind,
 				     NULL, "%s", message);
 }
 
-static void tell_conflicts(Plugin *plugin, const GPtrArray *conflicts)
+static void post_conflicts(Plugin *plugin, const GPtrArray *conflicts)
 {
 	for (guint i = 0; i < conflicts->len; i++)
-		tell_once(plugin, "resource-conflict", conflicts->pdata[i]);
+		post_once(plugin, "resource-conflict", conflicts->pdata[i]);
 }
 
-/* Before kubelet gets the list of devices. */
+/* Call before kubelet gets the list of devices. */
 static void publish_names(Plugin *plugin, const Assignment *assignment)
 {
 	Delivery *delivery = plugin->shared.delivery;
@@ -147,7 +147,7 @@ static void publish_names(Plugin *plugin, const Assignment *assignment)
 		delivery_offer(delivery, plugin->settings->resources->pdata[i],
 			       assignment->members->pdata[i]);
 	if (!delivery_publish(delivery, &error))
-		tell_once(plugin, "cdi-failed", error->message);
+		post_once(plugin, "cdi-failed", error->message);
 }
 
 static void refresh(gpointer data)
@@ -168,20 +168,20 @@ static void refresh(gpointer data)
 	}
 	for (guint i = 0; i < plugin->resources->len; i++)
 		resource_follow_options(plugin->resources->pdata[i]);
-	tell_conflicts(plugin, assignment->conflicts);
+	post_conflicts(plugin, assignment->conflicts);
 	if (wait_us)
 		refresh_within(plugin, wait_us);
 }
 
-static void look_at_kubelet(gpointer data)
+static void kubelet_changed(gpointer data)
 {
 	Plugin *plugin = data;
 
 	for (guint i = 0; i < plugin->resources->len; i++)
-		resource_look(plugin->resources->pdata[i]);
+		resource_kubelet_changed(plugin->resources->pdata[i]);
 }
 
-/* ---- what changes ---- */
+/* ---- changes ---- */
 
 static void inventory_settled(gpointer data)
 {
@@ -189,7 +189,7 @@ static void inventory_settled(gpointer data)
 
 	gpu_ids_read(plugin->shared.gpu_ids);
 	refresh(plugin);
-	look_at_kubelet(plugin);
+	kubelet_changed(plugin);
 }
 
 static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
@@ -215,9 +215,9 @@ static const RdmadInventoryOps INVENTORY_OPS = { .settled = inventory_settled };
 static const RdmadAllocationOps ALLOCATION_OPS = { .granted = allocation_granted,
 						   .ended = allocation_ended };
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
-/* A recorded machine is not the node of Multus and the container runtime. */
+/* On a recorded machine, the default directories of Multus and the runtime are not used. */
 static DeliveryDirectories delivery_directories(const Plugin *plugin)
 {
 	const gboolean live = rdmad_sysroot_is_live(rdmad_module_sysroot(plugin->self));
@@ -244,7 +244,7 @@ static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, 
 	plugin->shared.self = self;
 	plugin->settings = g_steal_pointer(&settings);
 	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)resource_free);
-	plugin->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	plugin->posted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	directories = delivery_directories(plugin);
 	plugin->shared.delivery = delivery_new(rdmad_module_run_dir(self), rdmad_module_name(self),
 					       rdmad_module_allocations(self), &directories);
@@ -260,7 +260,7 @@ static void add_resources(Plugin *plugin)
 		g_ptr_array_add(plugin->resources, resource_new(&plugin->shared, wanted->pdata[i]));
 }
 
-/* Registration begins after the first scan: a list before it would be empty. */
+/* Registration begins after the first scan, because the list would be empty before. */
 static gboolean plugin_start(gpointer state, GError **error)
 {
 	Plugin *plugin = state;
@@ -278,7 +278,7 @@ static gboolean plugin_start(gpointer state, GError **error)
 	plugin->shared.allocate_queue =
 		allocate_queue_new(self, plugin->shared.delivery, resource_answer);
 	registration_close_removed(self, plugin->settings->resources);
-	plugin->shared.kubelet = kubelet_new(self, plugin->settings, look_at_kubelet, plugin);
+	plugin->shared.kubelet = kubelet_new(self, plugin->settings, kubelet_changed, plugin);
 	delivery_start(plugin->shared.delivery, self);
 	pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids, plugin->shared.delivery);
 	plugin->modes = mode_source_new(self, modes_changed, plugin);
@@ -299,7 +299,7 @@ static Resource *take_resource(GPtrArray *resources, const char *name)
 	return NULL;
 }
 
-/* A resource whose name stays keeps its socket and its stream; its list follows the settings. */
+/* A resource that keeps its name keeps its socket and its stream, and gets the new settings. */
 static void renew_resources(Plugin *plugin)
 {
 	g_autoptr(GPtrArray) old = plugin->resources;
@@ -333,15 +333,15 @@ static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GEr
 	directories = delivery_directories(plugin);
 	delivery_configure(plugin->shared.delivery, &directories);
 	pre_start_configure(plugin->shared.pre_start, settings);
-	g_hash_table_remove_all(plugin->told);
+	g_hash_table_remove_all(plugin->posted);
 	mode_source_follow(plugin->modes, settings->resources, before->resources);
 	renew_resources(plugin);
 	refresh(plugin);
 	if (before->registration != settings->registration)
 		for (guint i = 0; i < plugin->resources->len; i++)
 			resource_restart(plugin->resources->pdata[i]);
-	look_at_kubelet(plugin);
-	/* On the next turn modules that are new or no longer named have begun or ended. */
+	kubelet_changed(plugin);
+	/* Until the next turn, other modules start or stop. */
 	refresh_within(plugin, 0);
 	return TRUE;
 }
@@ -358,7 +358,7 @@ static void plugin_drain(gpointer state)
 {
 	Plugin *plugin = state;
 
-	/* Kubelet's calls are answered until its connections are given. */
+	/* Kubelet's calls are answered until its connections are handed over. */
 	if (rdmad_hand_over_under_way(rdmad_module_hand_over(plugin->self))) {
 		rdmad_module_drained(plugin->self);
 		return;
@@ -390,10 +390,10 @@ static void plugin_destroy(gpointer state)
 {
 	Plugin *plugin = state;
 
-	g_clear_pointer(&plugin->explain, explain_free); /* of a start that failed */
+	g_clear_pointer(&plugin->explain, explain_free); /* left by a failed start */
 	g_clear_pointer(&plugin->stats, plugin_stats_free);
 	g_ptr_array_unref(plugin->resources);
-	g_hash_table_unref(plugin->told);
+	g_hash_table_unref(plugin->posted);
 	delivery_free(plugin->shared.delivery);
 	pre_start_free(plugin->shared.pre_start);
 	plugin_settings_free(plugin->settings);
@@ -422,10 +422,10 @@ static gboolean plugin_ready(gpointer state, char **why)
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	for (guint i = 0; i < plugin->resources->len; i++) {
-		g_autofree char *trouble = resource_trouble(plugin->resources->pdata[i]);
+		g_autofree char *problem = resource_problem(plugin->resources->pdata[i]);
 
-		if (trouble)
-			g_string_append_printf(text, "%s%s", text->len ? "; " : "", trouble);
+		if (problem)
+			g_string_append_printf(text, "%s%s", text->len ? "; " : "", problem);
 	}
 	if (!text->len)
 		return TRUE;
@@ -448,16 +448,16 @@ typedef struct {
 	const char *resource;
 	RdmadCheckFunc warn;
 	gpointer data;
-} VainPatterns;
+} UnusedPatterns;
 
-static void warn_vain(const char *key, const char *pattern, gpointer data)
+static void warn_unused(const char *key, const char *pattern, gpointer data)
 {
-	const VainPatterns *vain = data;
+	const UnusedPatterns *unused = data;
 	g_autofree char *text =
 		g_strdup_printf("%s: selectors.%s: \"%s\" matches no device of this machine",
-				vain->resource, key, pattern);
+				unused->resource, key, pattern);
 
-	vain->warn(text, vain->data);
+	unused->warn(text, unused->data);
 }
 
 static void warn_empty(const char *resource, RdmadCheckFunc warn, gpointer data)
@@ -477,9 +477,9 @@ static void plugin_check(gpointer state, RdmadCheckFunc warn, gpointer data)
 	for (guint i = 0; i < plugin->settings->resources->len; i++) {
 		const ResourceSettings *resource = plugin->settings->resources->pdata[i];
 		const GArray *members = assignment->members->pdata[i];
-		VainPatterns vain = { resource->name, warn, data };
+		UnusedPatterns unused = { resource->name, warn, data };
 
-		selector_foreach_vain(&resource->selector, devices, warn_vain, &vain);
+		selector_foreach_unused(&resource->selector, devices, warn_unused, &unused);
 		if (members->len == 0)
 			warn_empty(resource->name, warn, data);
 	}
@@ -487,7 +487,7 @@ static void plugin_check(gpointer state, RdmadCheckFunc warn, gpointer data)
 		warn(assignment->conflicts->pdata[i], data);
 }
 
-/* A device that is bad in one of its resources is bad. */
+/* A device that is unhealthy in one of its resources is unhealthy. */
 static gboolean plugin_device_health(gpointer state, const RdmadDevice *dev, const char **problem)
 {
 	const Plugin *plugin = state;

@@ -102,7 +102,8 @@ PluginStats *plugin_stats_new(RdmadModule *self, GPtrArray *const *resources, GE
 		if (!stats->all[i])
 			return NULL;
 	}
-	rdmad_stat_add(stats->all[ALLOCATE], 0, NULL); /* shown before the first */
+	rdmad_stat_add(stats->all[ALLOCATE], 0,
+		       NULL); /* exposes the series before the first call */
 	return g_steal_pointer(&stats);
 }
 

@@ -257,9 +257,9 @@ void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, gpointer da
 	for (guint i = 0; i < pool->devices->len; i++) {
 		PoolDevice *device = pool->devices->pdata[i];
 
-		if (device->told_problem == device->health.problem)
+		if (device->reported_problem == device->health.problem)
 			continue;
-		device->told_problem = device->health.problem;
+		device->reported_problem = device->health.problem;
 		fn(device, data);
 	}
 }

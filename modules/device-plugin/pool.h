@@ -16,9 +16,9 @@
 #include "health.h"
 #include "settings.h"
 
-/* Where the slots of a device stand in a message, and what it says of them. */
+/* The part of a message with the slots of a device, and the values in it. */
 typedef struct {
-	guint slots_version; /* 0: nowhere */
+	guint slots_version; /* 0: not in a message */
 	gboolean unhealthy;
 	int numa_node;
 	gsize start, size;
@@ -27,17 +27,17 @@ typedef struct {
 typedef struct {
 	char *id; /* stable id of the device */
 	char *stem;
-	const RdmadDevice *dev; /* NULL: gone, or no longer selected */
+	const RdmadDevice *dev; /* NULL: absent, or no longer selected */
 	int numa_node;		/* last known, or RDMAD_UNKNOWN */
-	gint64 gone_us;		/* since when */
+	gint64 gone_us;		/* when the device was last present */
 	Health health;
-	const char *told_problem; /* see pool_take_news() */
-	guint share;		  /* how many slots of its own it has */
-	guint first_slot;	  /* listed, from this one on ... */
-	guint n_slots;		  /* ... as many */
-	GPtrArray *held;	  /* slot ids, of the last update */
-	GPtrArray *held_before;	  /* of the one before */
-	PoolPacked packed;	  /* the owner's; nothing to the pool */
+	const char *reported_problem; /* as of the last pool_take_news() */
+	guint share;		      /* number of slots that it gets of the pool */
+	guint first_slot;	      /* index of its first listed slot */
+	guint n_slots;		      /* number of its listed slots */
+	GPtrArray *held;	      /* slot IDs held by allocations, in this update */
+	GPtrArray *held_before;	      /* the same in the previous update */
+	PoolPacked packed;	      /* for device-list.c; not used by the pool */
 } PoolDevice;
 
 typedef struct {
@@ -45,10 +45,10 @@ typedef struct {
 	PoolDevice *device;
 } Slot;
 
-/* A device for this resource, as the selectors gave it. */
+/* A device that is assigned to the resource. */
 typedef struct {
 	const RdmadDevice *dev;
-	gboolean marked; /* it stands in an earlier resource, too */
+	gboolean marked; /* an earlier resource has it too */
 } PoolMember;
 
 /* A slot that an allocation holds. */
@@ -72,29 +72,29 @@ Pool *pool_new(ResourceSettings *settings);
 void pool_free(Pool *pool);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Pool, pool_free)
 
-/* Other settings of the same name; the next update follows them. */
+/* Sets other settings of the same name, for the next update. */
 void pool_configure(Pool *pool, ResourceSettings *settings);
 ResourceSettings *pool_settings(const Pool *pool);
 
-/* Works out devices and slots again.  When to come again though nothing changed, in microseconds
- * from now; 0: never. */
+/* Updates devices and slots.  Returns the delay in microseconds after which another update is
+ * needed without a change; 0: none. */
 gint64 pool_update(Pool *pool, const PoolView *view);
 
-/* Calls `fn` for each device whose health is not what it was at the last call; a device begins as a
- * healthy one. */
+/* Calls `fn` for each device whose health has changed since the last call.  A new device counts as
+ * healthy before. */
 void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, gpointer data), gpointer data);
 
-/* All borrowed until the next update. */
+/* The results are borrowed until the next update. */
 guint pool_device_count(const Pool *pool);
 const PoolDevice *pool_device(const Pool *pool, guint index);
-/* NULL: the resource does not have it. */
+/* Returns NULL if the resource does not have the device. */
 const PoolDevice *pool_find_device(const Pool *pool, const char *id);
 PoolDevice *pool_device_at(Pool *pool, guint index);
 guint pool_slot_count(const Pool *pool);
-/* Another one after each update that listed all slots; from 1. */
+/* Returns a number, from 1, that changes with each update that lists all slots. */
 guint pool_slots_version(const Pool *pool);
 const Slot *pool_slot(const Pool *pool, guint index);
-/* Also by what other plugins call it, "<pci>@7" or "<name>/7". */
+/* Accepts the IDs of other plugins too: "<pci>@7", "<name>/7". */
 const Slot *pool_find(const Pool *pool, const char *slot);
-/* TRUE when `count` slots a device would not have fitted into one message. */
+/* Returns TRUE if `count` slots for each device would exceed one message. */
 gboolean pool_is_cut(const Pool *pool);

@@ -14,7 +14,7 @@
 #include "kubelet/device-list.h"
 #include "kubelet/registration.h"
 
-#define HOLDERS_MAX 16u /* posted one by one: a shared device may have a thousand */
+#define HOLDERS_MAX 16u /* limit of events for one device, which may have a thousand containers */
 
 struct Resource {
 	const ResourceShared *shared;
@@ -22,8 +22,8 @@ struct Resource {
 	Pool *pool;
 	Registration *registration;
 	GBytes *list; /* the last message to kubelet, or NULL */
-	gboolean cut_told, empty_told;
-	gboolean options_told;
+	gboolean cut_logged, empty_posted;
+	gboolean options_sent;
 	PluginOptions options; /* as last sent to kubelet */
 	guint64 allocations, refusals;
 };
@@ -85,7 +85,8 @@ static GBytes *serve_preferred(const guint8 *message, gsize size, gpointer data,
 				message, size, error);
 }
 
-/* Also with a single device: another may be added while kubelet still uses the old options. */
+/* Requests GetPreferredAllocation even for a single device: another may be added while kubelet
+ * still uses the old options. */
 static void serve_options(PluginOptions *options, gpointer data)
 {
 	Resource *resource = data;
@@ -94,7 +95,7 @@ static void serve_options(PluginOptions *options, gpointer data)
 	options->pre_start =
 		pre_start_wanted(resource->shared->pre_start, pool_settings(resource->pool));
 	resource->options = *options;
-	resource->options_told = TRUE;
+	resource->options_sent = TRUE;
 }
 
 static void serve_pre_start(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
@@ -112,7 +113,7 @@ static gboolean offers(gpointer data)
 	return count_healthy_slots(resource->pool) > 0;
 }
 
-/* A kubelet that has appeared, perhaps another one, can list the holders. */
+/* Kubelet has appeared, possibly another one: it can list the holders. */
 static void streams_changed(gpointer data)
 {
 	Resource *resource = data;
@@ -145,7 +146,7 @@ static void collect_allocation(const RdmadAllocation *allocation, gpointer data)
 
 	if (!g_str_equal(allocation->resource, collection->resource))
 		return;
-	/* Once, where containers of one pod share it. */
+	/* Counts a slot once if containers of a pod share it. */
 	for (guint i = 0; allocation->slots[i]; i++) {
 		const HeldSlot slot = { allocation->slots[i], allocation->devices[i] };
 
@@ -155,7 +156,7 @@ static void collect_allocation(const RdmadAllocation *allocation, gpointer data)
 	}
 }
 
-/* For allocations that are rebuilt from podresources. */
+/* Resolves slots of allocations that are rebuilt from podresources. */
 static const char *device_of(const char *slot, gpointer data)
 {
 	const Resource *resource = data;
@@ -221,7 +222,7 @@ static void post_device(const News *news)
 				     "%s: healthy in %s", name, news->resource);
 }
 
-/* "ml/train-0, container main", or the allocation until podresources lists it. */
+/* Returns "ml/train-0, container main", or the allocation's ID until podresources lists it. */
 static char *holder_name(const RdmadAllocation *allocation)
 {
 	if (!allocation->pod_name)
@@ -272,7 +273,7 @@ static void post_other_holders(const News *news)
 			     news->resource, news->n_holders - HOLDERS_MAX);
 }
 
-/* The device's health in this resource is not what it was. */
+/* Called for each device whose health in this resource has changed. */
 static void post_health(const PoolDevice *device, gpointer data)
 {
 	const Resource *resource = data;
@@ -286,32 +287,32 @@ static void post_health(const PoolDevice *device, gpointer data)
 
 /* ---- update ---- */
 
-static void tell_cut(Resource *resource)
+static void warn_cut(Resource *resource)
 {
 	const RdmadLogFields about = { .resource = resource_name(resource) };
 	const gboolean cut = pool_is_cut(resource->pool);
 
-	if (cut && !resource->cut_told)
+	if (cut && !resource->cut_logged)
 		rdmad_log_full(RDMAD_LOG_WARNING, &about,
 			       "%s: count is too high for %u devices; only %u slots in all fit "
 			       "into one message to kubelet, so each device has fewer",
 			       about.resource, pool_device_count(resource->pool),
 			       RESOURCE_SLOTS_MAX);
-	resource->cut_told = cut;
+	resource->cut_logged = cut;
 }
 
-static void tell_empty(Resource *resource)
+static void post_empty(Resource *resource)
 {
 	const gboolean empty = pool_device_count(resource->pool) == 0;
 	const RdmadLogFields about = { .resource = resource_name(resource) };
 
-	if (empty && !resource->empty_told)
+	if (empty && !resource->empty_posted)
 		rdmad_event_log_post(rdmad_module_event_log(resource->self), RDMAD_LOG_WARNING,
 				     "resource-empty", &about,
 				     "%s: no device is selected; `rdmad explain DEVICE` says which "
 				     "selector refuses a device",
 				     about.resource);
-	resource->empty_told = empty;
+	resource->empty_posted = empty;
 }
 
 gint64 resource_update(Resource *resource, const GArray *members, const PluginSettings *plugin)
@@ -334,15 +335,15 @@ gint64 resource_update(Resource *resource, const GArray *members, const PluginSe
 	view.n_held = held->len;
 	wait_us = pool_update(resource->pool, &view);
 	list = device_list_pack(resource->pool, resource->list);
-	/* The same object for the same text: the registration has the other reference to it. */
+	/* Keeps the object if the contents are equal: the registration shares it. */
 	if (!resource->list || !g_bytes_equal(resource->list, list)) {
 		g_clear_pointer(&resource->list, g_bytes_unref);
 		resource->list = g_bytes_ref(list);
 	}
 	registration_publish(resource->registration, resource->list);
 	pool_take_news(resource->pool, post_health, resource);
-	tell_cut(resource);
-	tell_empty(resource);
+	warn_cut(resource);
+	post_empty(resource);
 	return wait_us;
 }
 
@@ -353,9 +354,9 @@ void resource_configure(Resource *resource, ResourceSettings *settings)
 
 /* ---- registration ---- */
 
-void resource_look(Resource *resource)
+void resource_kubelet_changed(Resource *resource)
 {
-	registration_look(resource->registration);
+	registration_kubelet_changed(resource->registration);
 }
 
 void resource_follow_options(Resource *resource)
@@ -363,7 +364,7 @@ void resource_follow_options(Resource *resource)
 	const gboolean wanted =
 		pre_start_wanted(resource->shared->pre_start, pool_settings(resource->pool));
 
-	if (resource->options_told && resource->options.pre_start != wanted)
+	if (resource->options_sent && resource->options.pre_start != wanted)
 		registration_restart(resource->registration);
 }
 
@@ -450,13 +451,13 @@ json_t *resource_status(const Resource *resource)
 			 (int)count_healthy_slots(resource->pool), "allocated",
 			 (int)counts.allocated, "registered", info.registered,
 			 "registration_method",
-			 info.way == REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
+			 info.method == REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
 			 (int)info.streams, "allocations", (json_int_t)resource->allocations,
 			 "refusals", (json_int_t)resource->refusals, "last_error", info.error,
 			 "unhealthy", unhealthy_status(resource->pool));
 }
 
-static char *registration_trouble(const RegistrationInfo *info)
+static char *registration_problem(const RegistrationInfo *info)
 {
 	if (info->registered)
 		return NULL;
@@ -464,16 +465,16 @@ static char *registration_trouble(const RegistrationInfo *info)
 			       info->error ? info->error : "kubelet has not called yet");
 }
 
-char *resource_trouble(const Resource *resource)
+char *resource_problem(const Resource *resource)
 {
-	g_autofree char *trouble = NULL;
+	g_autofree char *problem = NULL;
 	RegistrationInfo info;
 
 	registration_info(resource->registration, &info);
-	trouble = registration_trouble(&info);
-	if (!trouble)
+	problem = registration_problem(&info);
+	if (!problem)
 		return NULL;
-	return g_strdup_printf("%s: %s", resource_name(resource), trouble);
+	return g_strdup_printf("%s: %s", resource_name(resource), problem);
 }
 
 gboolean resource_device_health(const Resource *resource, const char *id, const char **problem)
@@ -492,7 +493,7 @@ void resource_doctor(const Resource *resource, json_t *findings)
 	RegistrationInfo info;
 
 	registration_info(resource->registration, &info);
-	text = registration_trouble(&info);
+	text = registration_problem(&info);
 	if (text) {
 		rdmad_doctor_add(
 			findings, RDMAD_FINDING_PROBLEM, name, text,

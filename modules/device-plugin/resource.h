@@ -37,7 +37,7 @@ gint64 resource_update(Resource *resource, const GArray *members, const PluginSe
  * slots. */
 gboolean resource_lacks(const Resource *resource, const RdmadAllocation *allocation);
 /* Handles a change in kubelet's directories; the first call starts the registration. */
-void resource_look(Resource *resource);
+void resource_kubelet_changed(Resource *resource);
 /* Registers again if the optional calls that kubelet must make have changed. */
 void resource_follow_options(Resource *resource);
 void resource_restart(Resource *resource);
@@ -57,7 +57,7 @@ void resource_count(const Resource *resource, ResourceCounts *counts);
 
 /* Returns the reason why kubelet does not watch the resource, for people (g_free()); NULL: it
  * does. */
-char *resource_trouble(const Resource *resource);
+char *resource_problem(const Resource *resource);
 /* Returns FALSE if the resource does not have the device; `problem` as in Health. */
 gboolean resource_device_health(const Resource *resource, const char *id, const char **problem);
 void resource_doctor(const Resource *resource, struct json_t *findings);

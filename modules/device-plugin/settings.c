@@ -66,7 +66,7 @@ static gboolean permissions_check(const char *text, GError **error)
 	return FALSE;
 }
 
-/* Every attribute has the name of its source in front; without one it would never be set. */
+/* Accepts only names with a source as prefix: others are never set. */
 static gboolean mode_from_check(const char *text, GError **error)
 {
 	const char *colon = strchr(text, ':');
@@ -295,7 +295,7 @@ void plugin_settings_free(PluginSettings *settings)
 	g_free(settings);
 }
 
-/* Two resources need two names, also where containers see them. */
+/* The names must also differ as environment variables. */
 static gboolean name_check(const GPtrArray *resources, const RdmadConfigNode *node,
 			   const char *name, GError **error)
 {
@@ -342,7 +342,7 @@ static gboolean resources_take_default(PluginSettings *settings, GError **error)
 	return resource != NULL;
 }
 
-/* Kubelet keeps one of two values, and no file can overrule the environment. */
+/* Kubelet keeps only one of two values, and no file overrides the environment. */
 static gboolean hca_check(const PluginSettings *settings, const RdmadConfigNode *config,
 			  GError **error)
 {
@@ -382,7 +382,7 @@ PluginSettings *plugin_settings_parse(const RdmadConfigNode *config, GError **er
 	return g_steal_pointer(&settings);
 }
 
-/* ---- Overlap: resources that would have the same devices, according to the configuration alone
+/* ---- overlap: resources that would have the same devices, judged by the configuration alone
  * ---- */
 
 static gboolean is_other(const GPtrArray *resources, const ResourceSettings *resource,
@@ -429,7 +429,7 @@ static gboolean selectors_check(const GPtrArray *resources, guint index,
 	return TRUE;
 }
 
-/* `list`: the node of each of `resources`, for the error; may be NULL.  RDMAD_ERROR_CONFIG. */
+/* `list` has the nodes of `resources`, for the error; may be NULL.  RDMAD_ERROR_CONFIG. */
 static gboolean overlap_check(const GPtrArray *resources, const RdmadConfigNode *list,
 			      GError **error)
 {

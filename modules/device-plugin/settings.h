@@ -33,14 +33,14 @@ typedef struct {
 	int refs;
 	char *name;	    /* "rdma/hca" */
 	int mode;	    /* ResourceMode; follows `mode_from` */
-	char *mode_from;    /* the attribute with the mode, or NULL */
+	char *mode_from;    /* attribute with the mode, or NULL */
 	int count_per;	    /* CountPer */
-	gint64 count;	    /* of shared */
-	gint64 multi_count; /* of shared-multi, for each device */
+	gint64 count;	    /* MODE_SHARED */
+	gint64 multi_count; /* MODE_SHARED_MULTI, slots of each device */
 	int expose;	    /* Expose */
 	int ids;	    /* Ids */
 	gboolean numa;	    /* report NUMA nodes to kubelet */
-	gboolean busy_pfs;  /* take PFs whose virtual functions are in use, too */
+	gboolean busy_pfs;  /* include PFs whose virtual functions are in use */
 	char **shared_with; /* resources that may have the same devices; may be NULL */
 	Selector selector;
 	gboolean ignore_health;	    /* a present device is healthy */
@@ -63,10 +63,10 @@ typedef enum {
 	REGISTRATION_AUTO, /* plugins_registry if kubelet has it */
 	REGISTRATION_LEGACY,
 	REGISTRATION_REGISTRY,
-} RegistrationWay;
+} RegistrationMethod;
 
 typedef struct {
-	int registration; /* RegistrationWay */
+	int registration; /* RegistrationMethod */
 	char *socket_prefix;
 	char *device_info_dir; /* empty: none; NULL: the default directory on this node */
 	char *cdi_dir;	       /* likewise, of CDI specifications */

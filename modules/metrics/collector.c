@@ -4,9 +4,9 @@
  *	          -> batches, one a job: the targets that it reads
  *	          -> requests -> slots, one a device: a sample, or the target that it waits for
  *
- * Quick devices are read many in a batch.  One that does not answer soon is slow from then on: what its
- * batch has not begun is read by another one, and slow ones have a batch each, in places of their own.  A
- * driver that hangs must not stand in the way of the others.
+ * A batch reads many quick devices.  A device that does not respond within SLOW_MS is slow from
+ * then on: the unread devices of its batch move to other batches, and each slow device gets a batch
+ * of its own, in a separate lane.  So a hanging driver does not delay other devices.
  */
 #include "collector.h"
 
@@ -18,23 +18,24 @@
 
 #include "batch.h"
 
-#define FRESH_US   G_USEC_PER_SEC /* a reading that began so long ago is good for another */
+#define FRESH_US   G_USEC_PER_SEC /* maximum age of a reading that another request may share */
 #define SLOW_MS	   250u
-#define PLACES	   8u /* of a lane at most */
+#define PLACES	   8u /* maximum of a lane */
 #define PLACES_MIN 2u
-#define PLACES_MAX 16u /* slow batches in all, with those that began as others */
-#define BATCH_MIN  16u /* devices that are not worth a second thread */
-#define BATCH_MAX  32u /* new readings of a batch are there beside the old ones */
+#define PLACES_MAX 16u /* maximum of slow batches, including those that became slow */
+#define BATCH_MIN  16u /* fewer devices are not worth a second thread */
+#define BATCH_MAX  32u /* bounds memory: until a batch ends, old and new readings exist */
 
-/* Places for batches, and the targets that wait for one. */
+/* Places for batches, and the targets that wait for a place. */
 typedef struct {
 	GQueue waiting; /* Target */
 	guint reading, places;
-	guint batch_min; /* devices of a batch, where there are as many; 0: one */
-	gboolean spread; /* one of them hangs, others may: small batches, until the lane is empty */
+	guint batch_min; /* minimum of devices in a batch; 0: one device per batch */
+	/* A device hangs, and others may: use small batches until the lane is empty. */
+	gboolean spread;
 } Lane;
 
-/* A batch and where it has its place. */
+/* A batch and its lane. */
 typedef struct {
 	Batch *batch;
 	Lane *lane;
@@ -46,17 +47,18 @@ typedef struct {
 	Collector *collector;
 	DeviceSource *source;
 	DeviceSample *sample; /* the last one, or NULL */
-	gint64 began_us;      /* its reading; until that ends or is slow, its batch */
-	Lane *lane;	      /* slow or not */
-	Place *place;	      /* NULL: it is not in a batch */
-	GList node;	      /* in the lane's `waiting` */
+	/* Start of its reading; of its batch, until the reading has ended or is slow. */
+	gint64 began_us;
+	Lane *lane;   /* `prompt` or `slow` */
+	Place *place; /* NULL: not in a batch */
+	GList node;   /* in the lane's `waiting` */
 	gboolean waiting;
-	GPtrArray *slots; /* Slot that wait for the reading */
+	GPtrArray *slots; /* of Slot, which wait for the reading */
 } Target;
 
 typedef struct {
 	CollectorRequest *request;
-	Target *target; /* NULL: answered */
+	Target *target; /* NULL: no longer waiting */
 	DeviceSample *sample;
 } Slot;
 
@@ -66,7 +68,7 @@ struct CollectorRequest {
 	Slot *slots;
 	guint n_slots, missing;
 	gint64 began_us, patience_us;
-	RdmadEvent *end; /* the deadline, or the next turn of the loop once nothing is missing */
+	RdmadEvent *end; /* the deadline, or the next turn of the loop when no sample is missing */
 	CollectorFunc fn;
 	gpointer data;
 };
@@ -91,12 +93,12 @@ static void slot_answer(Slot *slot, DeviceSample *sample)
 
 	slot->target = NULL;
 	slot->sample = sample ? device_sample_ref(sample) : NULL;
-	/* Not from here: `fn` may start or end other requests. */
+	/* Calls `fn` from the loop, because it may start or end other requests. */
 	if (--request->missing == 0)
 		rdmad_event_arm(request->end, 0);
 }
 
-/* `sample` NULL: the device has left, and is left out. */
+/* `sample` NULL: the device was removed and is left out. */
 static void target_answer(Target *target, DeviceSample *sample)
 {
 	for (guint i = 0; i < target->slots->len; i++)
@@ -129,7 +131,7 @@ static void target_stop_waiting(Target *target)
 	target->waiting = FALSE;
 }
 
-/* Earlier readings do not become fresh by this. */
+/* Drops the last sample, which would count as fresh. */
 static void target_fail(Target *target, const char *why)
 {
 	g_autoptr(DeviceSample) sample =
@@ -204,7 +206,7 @@ static Place *place_new(Collector *collector, Lane *lane)
 	return place;
 }
 
-/* As many as make the batches of the lane alike, and no batch small. */
+/* Returns the size of the next batch: the waiting targets are divided evenly, within limits. */
 static guint lane_share(const Lane *lane)
 {
 	const guint free = lane->places - lane->reading;
@@ -261,7 +263,8 @@ static void collector_fill(Collector *collector)
 	}
 }
 
-/* A device that does not answer: those behind it are read by others, and its batch makes room. */
+/* Handles a slow device: the devices behind it move to other batches, and its batch moves to the
+ * slow lane. */
 static void place_check_slow(Place *place, gint64 began_us)
 {
 	Collector *collector = place->collector;
@@ -299,7 +302,7 @@ static void collector_check_slow(gpointer data)
 	collector_fill(collector);
 }
 
-/* The target reads no more, whatever its batch does. */
+/* Removes the target from its batch, whose job may still run. */
 static void target_leave_batch(Target *target)
 {
 	Place *place = g_steal_pointer(&target->place);
@@ -367,7 +370,7 @@ static const RdmadInventoryOps INVENTORY_OPS = { .removed = device_removed };
 
 /* ---- requests ---- */
 
-/* Devices without waiting requests are not read. */
+/* A device without waiting requests is not read. */
 static void slot_leave(Slot *slot)
 {
 	Target *target = slot->target;
@@ -443,7 +446,7 @@ static void request_end(gpointer data)
 	fn(snapshot, fn_data);
 }
 
-/* Else every request would last its whole time for as long as one device hangs. */
+/* Does not wait again for a hanging device: each request would last until its deadline. */
 static gboolean target_is_overdue(const Target *target, const CollectorRequest *request)
 {
 	return target->place && request->began_us - target->began_us > request->patience_us;
@@ -510,9 +513,9 @@ void collector_request_cancel(CollectorRequest *request)
 		request_free(request);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
-/* Reading takes CPU time, and half of the CPUs are for others; slow devices only wait. */
+/* Quick devices use at most half of the CPUs; slow devices wait more than they compute. */
 static void lane_init(Lane *lane, guint places, guint batch_min)
 {
 	g_queue_init(&lane->waiting);
@@ -559,7 +562,7 @@ void collector_watch(Collector *collector, CollectorWatch fn, gpointer data)
 	collector->sample_data = data;
 }
 
-/* A device that is no longer taken keeps no reader. */
+/* Frees the readers of devices that are no longer selected. */
 void collector_configure(Collector *collector, const MetricsSettings *settings)
 {
 	GHashTableIter iter;

@@ -62,7 +62,7 @@ void listeners_free(Listeners *listeners)
 	g_free(listeners);
 }
 
-/* Opens all of them, or none. */
+/* Opens all endpoints or none. */
 static gboolean endpoints_open(Listeners *listeners, const GPtrArray *endpoints, GError **error)
 {
 	RdmadHttp *http = rdmad_module_http(listeners->self);
@@ -113,8 +113,7 @@ static gboolean share_address(const GPtrArray *added, const GPtrArray *removed)
 	return FALSE;
 }
 
-/* The address of a removed endpoint is free only after that was closed; ":9889" covers
- * "127.0.0.1:9889". */
+/* A removed endpoint occupies its address until it is closed; ":9889" covers "127.0.0.1:9889". */
 static gboolean endpoints_replace(Listeners *listeners, const GPtrArray *removed,
 				  const GPtrArray *added, GError **error)
 {
@@ -130,7 +129,7 @@ static gboolean endpoints_replace(Listeners *listeners, const GPtrArray *removed
 	if (endpoints_open(listeners, removed, &restore_error))
 		return FALSE;
 	rdmad_err("cannot restore the previous listeners: %s", restore_error->message);
-	/* Otherwise a later configuration with these endpoints would take them for open. */
+	/* Forgets the closed endpoints, so that a later configuration opens them again. */
 	for (guint i = 0; i < removed->len; i++)
 		g_ptr_array_remove(listeners->open, removed->pdata[i]);
 	return FALSE;

@@ -39,10 +39,11 @@ typedef struct {
 	Listeners *listeners;
 	Collector *collector;
 	Scrapes *scrapes;
-	Page *page; /* NULL: none is wanted */
+	Page *page; /* NULL: not configured */
 } Metrics;
 
-/* The file that the key names may be wrong, or may not be readable for now. */
+/* Adds the place of the key only to errors of the configuration; an error of the system may be
+ * temporary. */
 static gboolean metrics_check(RdmadModule *self, const MetricsSettings *settings,
 			      const RdmadConfigNode *config, GError **error)
 {
@@ -117,8 +118,8 @@ static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GE
 	return TRUE;
 }
 
-/* Also what a start that failed has left.  Waiting requests are answered while there are
- * connections. */
+/* Also frees what a failed start has left.  Frees the scrapes first: waiting requests are answered
+ * as long as their connections exist. */
 static void metrics_stop(gpointer state)
 {
 	Metrics *metrics = state;

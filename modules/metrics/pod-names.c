@@ -11,7 +11,7 @@ struct PodNames {
 	int refs;
 	gint64 read_us;
 	GHashTable *by_uid;  /* PodName */
-	GHashTable *missing; /* UIDs that were not found */
+	GHashTable *missing; /* set of UIDs that were not found */
 };
 
 PodNames *pod_names_ref(PodNames *names)

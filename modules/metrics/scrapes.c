@@ -27,7 +27,7 @@
 #define ANSWERS_MAX	 2u
 #define TIMEOUT_MIN_S	 0.1
 #define TIMEOUT_MAX_S	 300.0
-#define MARGIN_MIN_S	 0.05 /* for the answer to be made, sent and parsed ... */
+#define MARGIN_MIN_S	 0.05 /* time to render, send and parse the response ... */
 #define MARGIN_PER_CENT	 5    /* ... within the scraper's timeout */
 #define RETRY_AFTER_TEXT "1"
 #define MISSING_MAX	 64u
@@ -39,9 +39,9 @@ typedef struct {
 	ExpositionFormat format;
 	gboolean gzip;
 	gint64 began_us;
-	CollectorRequest *collecting; /* NULL: it has its snapshot */
+	CollectorRequest *collecting; /* NULL: collected */
 	Snapshot *snapshot;
-	RdmadJob *job;	  /* makes the answer */
+	RdmadJob *job;	  /* renders the response */
 	gboolean waiting; /* in `ready` */
 	GList ready_node;
 } Scrape;
@@ -51,9 +51,9 @@ struct Scrapes {
 	Collector *collector;
 	MetricsSettings *const *settings;
 	GQueue all;	 /* Scrape */
-	GQueue ready;	 /* Scrape that wait for a place to be answered */
-	guint answering; /* jobs */
-	json_t *last;	 /* scrapes_status() */
+	GQueue ready;	 /* Scrape: collected, waiting to be rendered */
+	guint answering; /* number of rendering jobs */
+	json_t *last;	 /* for scrapes_status() */
 };
 
 /* ---- one scrape ---- */
@@ -145,7 +145,7 @@ static void scrape_reply(Scrape *scrape, Answer *answer)
 	rdmad_http_reply_take(http, 200, type, g_steal_pointer(&answer->text), answer->size);
 }
 
-/* ---- its answer ---- */
+/* ---- the response ---- */
 
 static void answer_next(Scrapes *scrapes);
 
@@ -223,7 +223,7 @@ static void scrape_collected(Snapshot *snapshot, gpointer data)
 
 /* ---- requests ---- */
 
-/* The margin is the scraper's: past its timeout it throws the whole answer away. */
+/* Subtracts a margin, because a scraper discards a response that completes after its timeout. */
 guint scrapes_deadline_ms(const char *header, guint default_ms)
 {
 	char *end = NULL;
@@ -271,7 +271,7 @@ static void get_metrics(RdmadHttpRequest *http, gpointer data)
 		scrape_collected, scrape);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 Scrapes *scrapes_new(RdmadModule *self, Collector *collector, MetricsSettings *const *settings,
 		     GError **error)

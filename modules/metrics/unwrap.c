@@ -4,15 +4,15 @@
 #include <rdmad/intern.h>
 #include <string.h>
 
-/* State of the counters: one each of the last reading, in its order. */
+/* The state of one counter.  The states have the order of the last reading. */
 typedef struct {
 	GRefString *name;
 	guint64 last; /* the raw value */
-	guint32 rounds;
+	guint32 wraps;
 	guint16 port;
 	guint8 group;
-	guint8 bits : 7;  /* 0: it never goes round */
-	guint8 known : 1; /* `last` is a value */
+	guint8 bits : 7;  /* 0: the counter does not wrap */
+	guint8 known : 1; /* `last` is valid */
 } Past;
 
 struct Unwrap {
@@ -58,8 +58,8 @@ void unwrap_unref(Unwrap *unwrap)
 	g_free(unwrap);
 }
 
-/* A driver's own may go round.  Those of the link stop at their maximum; those of interfaces are 64 bits wide
- * in every driver, but for changes of the carrier, of which there are never so many. */
+/* Drivers' counters may wrap.  Counters of the link saturate; those of interfaces have 64 bits in
+ * every driver, except carrier changes, which never become that many. */
 static gboolean counter_counts(const RdmadCounter *counter)
 {
 	return (counter->group == RDMAD_COUNTER_HW || counter->group == RDMAD_COUNTER_DEVICE) &&
@@ -72,7 +72,7 @@ static gboolean past_is_of(const Past *past, const RdmadCounter *counter)
 	       !strcmp(past->name, counter->name);
 }
 
-/* Readings have one order, so the next counter is nearly always the next entry. */
+/* Starts after the previous match, because readings usually have the same order. */
 static Past *past_find(GArray *array, guint *next, const RdmadCounter *counter)
 {
 	for (guint i = 0; i < array->len; i++) {
@@ -99,7 +99,7 @@ static void past_begin(Past *past, const RdmadCounter *counter, UnwrapWidth widt
 	past->bits = saturates || bits > 32 ? 0 : bits;
 }
 
-/* Whether the reading has the same counters as the last one, which is so nearly always. */
+/* Returns whether the reading has the same counters as the last one, which is the usual case. */
 static gboolean past_matches(GArray *array, const RdmadReading *reading)
 {
 	guint n = 0;
@@ -125,7 +125,7 @@ static guint counters_count(const RdmadReading *reading)
 	return n;
 }
 
-/* The past of each counter that counts, in the order of the reading. */
+/* Returns the states of the counters of `reading`, in its order, taken from `before` or new. */
 static GArray *past_follow(GArray *before, const RdmadReading *reading, UnwrapWidth width,
 			   const char *driver)
 {
@@ -150,7 +150,7 @@ static GArray *past_follow(GArray *before, const RdmadReading *reading, UnwrapWi
 	return now;
 }
 
-static gboolean past_fell(const Past *past, const RdmadCounter *counter)
+static gboolean past_decreased(const Past *past, const RdmadCounter *counter)
 {
 	return past->known && !counter->errnum && counter->value < past->last;
 }
@@ -160,46 +160,46 @@ static guint64 past_modulus(const Past *past)
 	return G_GUINT64_CONSTANT(1) << past->bits;
 }
 
-static gboolean past_began_again(const Past *past, guint64 value)
+static gboolean past_was_reset(const Past *past, guint64 value)
 {
 	const guint64 modulus = past_modulus(past);
 
 	return past->last >= modulus || (value - past->last) % modulus > modulus / 4 * 3;
 }
 
-/* Counters of one group and port: `n` of them that count, from `past` on. */
-static gboolean run_began_again(const Past *past, const RdmadCounter *const *counters, guint n)
+/* Returns whether the `n` counters of one group and port were reset. */
+static gboolean run_was_reset(const Past *past, const RdmadCounter *const *counters, guint n)
 {
-	guint moved = 0, fell = 0;
+	guint moved = 0, decreased = 0;
 
 	for (guint i = 0; i < n; i++) {
 		if (past[i].known && !counters[i]->errnum && past[i].last)
 			moved++;
-		if (!past_fell(&past[i], counters[i]))
+		if (!past_decreased(&past[i], counters[i]))
 			continue;
-		fell++;
+		decreased++;
 		if (!past[i].bits)
 			return TRUE;
 	}
-	return fell > 2 && fell * 4 >= moved * 3;
+	return decreased > 2 && decreased * 4 >= moved * 3;
 }
 
-static void past_apply(Past *past, RdmadCounter *counter, gboolean again)
+static void past_apply(Past *past, RdmadCounter *counter, gboolean reset)
 {
 	const guint64 value = counter->value;
 
 	if (counter->errnum)
 		return;
-	if (past_fell(past, counter) && past->bits) {
-		if (again || past_began_again(past, value))
-			past->rounds = 0;
+	if (past_decreased(past, counter) && past->bits) {
+		if (reset || past_was_reset(past, value))
+			past->wraps = 0;
 		else
-			past->rounds++;
+			past->wraps++;
 	}
 	past->last = value;
 	past->known = TRUE;
-	if (past->rounds)
-		counter->value = value + past->rounds * past_modulus(past);
+	if (past->wraps)
+		counter->value = value + past->wraps * past_modulus(past);
 }
 
 static gboolean same_run(const Past *a, const Past *b)
@@ -207,20 +207,20 @@ static gboolean same_run(const Past *a, const Past *b)
 	return a->group == b->group && a->port == b->port;
 }
 
-/* `counters`: those that count, one for each past. */
+/* `counters` has one counter for each state. */
 static void past_apply_all(GArray *array, RdmadCounter **counters)
 {
 	Past *past = (Past *)(gpointer)array->data;
 
 	for (guint from = 0, to; from < array->len; from = to) {
-		gboolean again;
+		gboolean reset;
 
 		for (to = from + 1; to < array->len && same_run(&past[from], &past[to]);)
 			to++;
-		again = run_began_again(&past[from], (const RdmadCounter *const *)&counters[from],
-					to - from);
+		reset = run_was_reset(&past[from], (const RdmadCounter *const *)&counters[from],
+				      to - from);
 		for (guint i = from; i < to; i++)
-			past_apply(&past[i], counters[i], again);
+			past_apply(&past[i], counters[i], reset);
 	}
 }
 

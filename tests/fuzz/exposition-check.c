@@ -6,11 +6,11 @@
 
 typedef struct {
 	ExpositionFormat format;
-	char *family; /* whose heads came last, or NULL */
+	char *family; /* the family of the last heads, or NULL */
 	char *type;
-	guint samples;	    /* of it */
-	GHashTable *names;  /* of families and of what their samples may be called */
-	GHashTable *series; /* seen */
+	guint samples;	    /* number of its samples */
+	GHashTable *names;  /* set of the names of families and of their possible samples */
+	GHashTable *series; /* set of the series */
 	gboolean ended;
 } Check;
 
@@ -43,7 +43,7 @@ static void names_add(Check *check, const char *name)
 		g_error("%s comes twice, or clashes", name);
 }
 
-/* In text 0.0.4 the name of a family is that of its samples. */
+/* In text 0.0.4, the family has the name of its samples. */
 static void family_begin(Check *check, const char *name)
 {
 	g_assert_true(!check->family || check->samples);
@@ -115,7 +115,7 @@ static const char *value_end(const char *at)
 	return at;
 }
 
-/* `at` stands behind the brace; returns what follows the closing one. */
+/* Parses labels after the opening brace; returns the text after the closing one. */
 static const char *labels_read(const char *at)
 {
 	g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -135,7 +135,7 @@ static const char *labels_read(const char *at)
 	}
 }
 
-/* Whether a sample of that name is of the family that is being read. */
+/* Returns whether a sample with this name belongs to the current family. */
 static gboolean name_belongs(const Check *check, const char *name)
 {
 	const char *const *suffix = type_suffixes(check->type);
@@ -174,7 +174,7 @@ static void sample_read(Check *check, const char *line)
 	check->samples++;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole text ---- */
 
 static void line_read(Check *check, const char *line)
 {

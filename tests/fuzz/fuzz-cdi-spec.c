@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes where our specification should be are refused with a reason, or give a set of names. */
+/* Any specification file is rejected with a reason, or yields a set of names. */
 #include <rdmad/error.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a /proc/PID/cgroup: uid and id that are found have their form. */
+/* /proc/PID/cgroup: the UID and the ID that are found are well-formed. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any annotation of a pod is refused with its place, or names interfaces that could be made. */
+/* Any annotation of a pod is rejected with its place, or names valid interfaces. */
 #include <stdint.h>
 #include <string.h>
 

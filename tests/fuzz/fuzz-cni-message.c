@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any message on the socket and any file in the spool is refused, or has an environment and an input
- * within their bounds. */
+/* Any message on the socket, and any file in the spool, is rejected, or has environment and input
+ * within their limits. */
 #include <rdmad/error.h>
 #include <stdint.h>
 

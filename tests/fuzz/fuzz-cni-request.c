@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any environment and input of a CNI plugin give an error in the protocol's words, or a request; what
- * came before us in a chain can be told in every version.  An empty line ends the environment. */
+/* Any environment and input of a CNI plugin yield a CNI error or a request; the result of earlier
+ * plugins in the chain can be written in every version.  An empty line ends the environment. */
 #include <stdint.h>
 #include <string.h>
 

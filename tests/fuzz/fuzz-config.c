@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text is refused, or is a configuration that prints to itself. */
+/* Any text is rejected, or is a configuration whose printed form is equal to it. */
 #include <stdint.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__lsan_default_suppressions(void);
 
-/* libconfig 1.5 forgets a string that stood before a syntax error. */
+/* libconfig 1.5 leaks a string before a syntax error. */
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libconfig.so";
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	text = rdmad_config_print(config);
-	/* A text just below the limit may be longer when it is printed. */
+	/* The printed form of a text just below the limit may exceed it. */
 	if (strlen(text) < 512 * 1024)
 		reload(text);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as an answer of the container runtime are refused or tell a sandbox. */
+/* Any response of the container runtime is rejected, or yields a sandbox. */
 #include <glib.h>
 #include <stdint.h>
 

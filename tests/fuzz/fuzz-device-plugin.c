@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a request of kubelet are refused, or answered out of what the pool has. */
+/* Any request of kubelet is rejected, or gets a response from the pool. */
 #include <rdmad/error.h>
 #include <stdint.h>
 

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	g_assert_cmpuint(all->len, ==, n);
 	g_assert_true(rdmad_ethtool_names_hold(all, table, n));
 	g_assert_true(rdmad_ethtool_names_hold(chosen, table, n));
-	/* Against a shorter one, whatever it says. */
+	/* Compares with a shorter table. */
 	rdmad_ethtool_names_hold(all, table, n / 2);
 	return 0;
 }

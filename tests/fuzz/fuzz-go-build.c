@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program's file: a version that is found has the form of one. */
+/* Any program file: a version that is found is well-formed. */
 #include <rdmad/fd.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a device id, or as a file of NVIDIA's driver, is an accelerator's or nobody's. */
+/* Any text as a device ID, or as a file of NVIDIA's driver, yields an accelerator or none. */
 #include <glib.h>
 #include <stdint.h>
 #include <string.h>

@@ -42,7 +42,7 @@ static void turn(RdmadLoop *loop, RdmadEvent *tick)
 	rdmad_loop_turn(loop);
 }
 
-/* As a server that sends all its input, and closes. */
+/* Plays a server that sends all of its input and closes. */
 static void talk(RdmadLoop *loop, RdmadGrpcChannel *channel, const guint8 *data, gsize size)
 {
 	g_autoptr(RdmadEvent) tick = rdmad_loop_add_timer(loop, NULL, nothing, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes from a client are served or refused, and leave nothing behind. */
+/* Any bytes of a client are served or rejected, and leave no state. */
 #include <rdmad/fd.h>
 #include <stdint.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Prefix of the input, added where it is missing: nearly all mutations would fail without it. */
+/* Added to input without this prefix: nearly all mutations would fail otherwise. */
 static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
 
 static void echo(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
@@ -51,7 +51,7 @@ static void send_all(int fd, const void *bytes, gsize size)
 	g_assert_cmpint(send(fd, bytes, size, MSG_NOSIGNAL), ==, (gssize)size);
 }
 
-/* As a client that sends all its input, and closes. */
+/* Plays a client that sends all of its input and closes. */
 static void talk(RdmadGrpcServer *server, const guint8 *data, gsize size)
 {
 	int fds[2];

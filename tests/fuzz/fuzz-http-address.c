@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text is refused with a reason, or is an address with a port. */
+/* Any text is rejected with a reason, or is an address with a port. */
 #include <stdint.h>
 
 #include "http/address.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client's credentials and Host are refused or are clean. */
+/* The credentials and the Host of a client are rejected, or are valid. */
 #include <stdint.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The parts are those of the input. */
+/* The parts must be those of the input. */
 static void check_credentials(const char *value, const HttpCredentials *credentials)
 {
 	g_autofree char *both = g_strconcat(credentials->user, ":", credentials->password, NULL);
@@ -19,11 +19,11 @@ static void check_credentials(const char *value, const HttpCredentials *credenti
 	g_assert_null(strchr(credentials->user, ':'));
 	g_assert_cmpuint(size, ==, credentials->size);
 	g_assert_cmpmem(decoded, size, both, strlen(both));
-	/* The last digit may carry bits of nothing. */
+	/* The last digit may have unused bits. */
 	g_assert_true(g_str_has_suffix(value, "=") || g_str_has_suffix(value, again));
 }
 
-/* By a way of its own: an address has no letters beyond f, unless it is a name that is ours. */
+/* Checks independently: an address has no letters after f, unlike other names than the node's. */
 static void check_host(const char *value)
 {
 	g_autofree char *host = g_ascii_strdown(value, -1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes are refused, or are a head whose parts are clean, however they were cut on the way. */
+/* Any bytes are rejected, or are a head with valid parts, independent of how they were split. */
 #include <stdint.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As it comes from a slow client. */
+/* Passes the bytes one by one, like a slow client. */
 static gssize find_bytewise(const uint8_t *data, size_t size)
 {
 	gsize scanned = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text is refused with a reason, or becomes a configuration that loads. */
+/* Any text is rejected with a reason, or becomes a valid configuration. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text is logged as one bounded line; JSON stays JSON; the journal's fields stay themselves. */
+/* Any text is logged as one line of limited length; JSON is valid, and fields of the journal are
+ * unchanged. */
 #include <jansson.h>
 #include <stdint.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static void check_json(const RdmadLogRecord *record)
 	json_decref(object);
 }
 
-/* Walks over the datagram as the journal does; there must be exactly the fields that were given. */
+/* Parses the datagram as the journal does; it must have exactly the given fields. */
 static void check_journal(const RdmadLogRecord *record, guint expected)
 {
 	g_autoptr(GString) datagram = g_string_new(NULL);

@@ -30,7 +30,7 @@ static void try_range(const char *text)
 	g_assert_cmpuint(range.length, ==, same.length);
 }
 
-/* Two ports with the usual GIDs, one of which cannot be read. */
+/* Two ports with the usual GIDs; one GID is unreadable. */
 static NcclView *some_view(RdmadDevice *device, RdmadPort ports[2], RdmadGid gids[4])
 {
 	NcclView *view = nccl_view_new();

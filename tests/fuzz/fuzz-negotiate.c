@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any headers have an answer, which does not depend on how the words are written. */
+/* Any headers yield a result, which is independent of case and blanks. */
 #include <stdint.h>
 
 #include "render/negotiate.h"

@@ -40,7 +40,7 @@ static void parse_ethtool(const struct nlmsghdr *msg)
 		g_assert_cmpuint(counts.counts[i].value, !=, G_MAXUINT64);
 }
 
-/* No more objects than bytes. */
+/* There are no more objects than bytes. */
 static void parse_restrack(const struct nlmsghdr *msg)
 {
 	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();
@@ -91,7 +91,7 @@ static void parse(const struct nlmsghdr *msg)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Aligned, and just as large as what was given, so that a read beyond it is seen. */
+	/* Aligned and exactly as large as the input, so that a read beyond the end is detected. */
 	g_autofree void *copy = g_memdup2(data, size);
 	struct nlmsghdr *msg = copy;
 	int left = (int)size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes are refused, or are a list in which everybody who is listed can be found. */
+/* Any bytes are rejected, or are a list in which every listed pod is found. */
 #include <stdint.h>
 #include <string.h>
 

@@ -40,7 +40,7 @@ static int compare_counters(gconstpointer a, gconstpointer b)
 	return g_strcmp0(one->name, other->name);
 }
 
-/* As readings are: in order, and no name twice in one place. */
+/* Sorts and removes duplicates, as readings do. */
 static RdmadReading *reading_take(Fuzz *fuzz)
 {
 	RdmadReading *reading = g_new0(RdmadReading, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any list of decisions makes a world in which rdmad keeps its rules (tests/sim). */
+/* rdmad keeps its rules in a world of any decisions (tests/sim). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes in the event log are refused with a reason, or are steps that come back as they were. */
+/* Any bytes are rejected with a reason, or are steps that are equal after writing and parsing. */
 #include <rdmad/error.h>
 #include <rdmad/step.h>
 #include <stdint.h>

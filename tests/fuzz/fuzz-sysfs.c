@@ -87,7 +87,7 @@ static void check_path(const char *text)
 	g_assert_cmpint(rdmad_pci_distance(path, 0, path, 0), ==, RDMAD_DISTANCE_SELF);
 }
 
-/* Halves of one text as two names. */
+/* Compares two halves of a text as names. */
 static void check_order(const char *text)
 {
 	const gsize half = strlen(text) / 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any datagram is looked at within its bounds. */
+/* Any datagram is parsed within its bounds. */
 #include <stdint.h>
 
 #include "hardware/netlink/events.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text is refused with its line, or becomes a configuration that can be used. */
+/* Any text is rejected with its line, or becomes a usable configuration. */
 #include <rdmad/error.h>
 #include <stdint.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void check_users(const WebConfig *config)
 	}
 }
 
-/* One line for each mistake. */
+/* Each mistake has one line. */
 static void check_error(const GError *error)
 {
 	g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);

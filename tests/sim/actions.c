@@ -29,10 +29,10 @@ typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, N_LATER } L
 static struct {
 	Decisions *decisions;
 	KubeletEra era;
-	gint64 later_us[N_LATER]; /* G_MAXINT64: nothing */
-	gboolean power_fails;	  /* with the crash that is to come */
+	gint64 later_us[N_LATER]; /* G_MAXINT64: not pending */
+	gboolean power_fails;	  /* the pending crash is a power failure */
 	DiskOutcome outcome;
-	gboolean forgets; /* the kubelet of the next boot */
+	gboolean forgets; /* the kubelet of the next boot has no checkpoint */
 	guint down;
 	gint64 last_us[N_ACTIONS];
 	guint64 pairs[N_ACTIONS][N_ACTIONS];
@@ -61,10 +61,10 @@ static void pod_create(void)
 	if (pods_all()->len < PODS_MAX)
 		pods_create(resource->name, 1 + decide(actions.decisions, DECIDE_HOW, 2),
 			    decide_rarely(actions.decisions, DECIDE_INIT, 4, 3));
-	kubelet_look_at_pods();
+	kubelet_sync_pods();
 }
 
-/* The n-th of those in this state, or NULL. */
+/* Returns the n-th pod in this state, or NULL. */
 static Pod *pod_choose(PodState state)
 {
 	const GPtrArray *pods = pods_all();
@@ -79,7 +79,7 @@ static Pod *pod_choose(PodState state)
 	return NULL;
 }
 
-/* It runs, or its network is being made. */
+/* Ends a pod that runs, or whose network is being made. */
 static void pod_end(void)
 {
 	Pod *pod = pod_choose(POD_RUNNING);
@@ -90,7 +90,7 @@ static void pod_end(void)
 		return;
 	pod_exit(pod);
 	runtime_pod_ended(pod);
-	kubelet_look_at_pods();
+	kubelet_sync_pods();
 }
 
 static void container_restart(void)
@@ -101,7 +101,7 @@ static void container_restart(void)
 	if (!pod || !pod->grant)
 		return;
 	pod_restart(pod);
-	kubelet_look_at_pods();
+	kubelet_sync_pods();
 }
 
 static void pod_delete(void)
@@ -187,7 +187,7 @@ static void clock_change(void)
 	clock_jump_wall(by_s[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(by_s))] * SIM_S);
 }
 
-/* ---- the end of a life ---- */
+/* ---- the end of a life of rdmad ---- */
 
 static void crash_soon(gboolean with_power)
 {
@@ -225,12 +225,12 @@ static void power_cut(void)
 	actions.later_us[LATER_KUBELET] = clock_now_us() + 5 * SIM_S;
 }
 
-/* What rdmad has granted and not answered stays until kubelet's list says otherwise. */
+/* Allocations that rdmad has granted without a response stay until kubelet's list lacks them. */
 void actions_life_ended(void)
 {
 	judge_disturbed();
 	admission_given_up();
-	node_configure(NODE_CONFIG_SAME); /* the operator has seen why a reload was refused */
+	node_configure(NODE_CONFIG_SAME); /* the operator has corrected an invalid configuration */
 	if (actions.power_fails)
 		power_cut();
 }
@@ -337,9 +337,9 @@ void action_do(Action action, Decisions *decisions)
 	}
 }
 
-/* ---- what ends by itself ---- */
+/* ---- pending effects ---- */
 
-static void later_come(Later later)
+static void pending_due(Later later)
 {
 	actions.later_us[later] = G_MAXINT64;
 	switch (later) {
@@ -374,11 +374,11 @@ void actions_work(void)
 {
 	for (guint i = 0; i < N_LATER; i++)
 		if (actions.later_us[i] <= clock_now_us())
-			later_come((Later)i);
+			pending_due((Later)i);
 }
 
-/* While an ended pod is listed, it may be the one of an allocation that a kubelet without its checkpoint never
- * named. */
+/* A listed pod that has ended may be that of an allocation which a kubelet without its checkpoint
+ * never named. */
 static void ended_delete(void)
 {
 	for (guint i = pods_all()->len; i-- > 0;) {
@@ -389,31 +389,32 @@ static void ended_delete(void)
 	}
 }
 
-void actions_calm(void)
+void actions_end_faults(void)
 {
 	actions.power_fails = FALSE;
 	life_crash_never();
 	for (guint i = 0; i < N_LATER; i++)
-		later_come((Later)i);
+		pending_due((Later)i);
 	for (guint i = 0; i < MACHINE_DEVICES; i++) {
 		machine_plug(i, TRUE);
 		machine_set_port(i, TRUE);
 	}
 	ended_delete();
-	runtime_calm();
+	runtime_end_deviations();
 	node_configure(NODE_CONFIG_SAME);
 	life_reload();
-	kubelet_look_at_pods();
+	kubelet_sync_pods();
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void kubelet_listed(const char *resource)
 {
 	decisions_note(actions.decisions, "list %s %" G_GINT64_FORMAT, resource, clock_now_us());
 }
 
-/* Of a pod that was refused the sandbox goes too: it may have one of before kubelet lost its checkpoint. */
+/* Removes the sandbox of a rejected pod too: it may have one from before kubelet lost its
+ * checkpoint. */
 static void answered(const Pod *pod, const Grant *grant, const char *error, gint64 took_us)
 {
 	judge_answered(pod, grant, error, took_us);
@@ -430,7 +431,7 @@ static gboolean makes_network(const Pod *pod)
 static const KubeletOps kubelet_ops = { answered, judge_unanswered, judge_pre_started,
 					makes_network, kubelet_listed };
 static const RuntimeOps runtime_ops = { judge_attached, judge_attach_refused, judge_checked,
-					kubelet_look_at_pods };
+					kubelet_sync_pods };
 
 void actions_begin(const char *root, Decisions *decisions)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actions: what one step does
+ * Actions: what a step does
  *
- * Those from ACTION_KUBELET on are faults; the others are what a node does on every day.
+ * The actions from ACTION_KUBELET on are faults; the others are everyday events of a node.
  */
 #pragma once
 
@@ -11,48 +11,48 @@
 
 typedef enum {
 	ACTION_NOTHING,
-	ACTION_POD,	 /* one is created */
-	ACTION_BURST,	 /* several at once */
-	ACTION_EXIT,	 /* the container of one ends */
-	ACTION_DELETE,	 /* an ended one is deleted */
-	ACTION_RESTART,	 /* it ends, and is started again */
-	ACTION_RELOAD,	 /* with the same configuration, another or a broken one */
-	ACTION_STOP,	 /* rdmad is stopped and started again */
-	ACTION_GC,	 /* the runtime tells which sandboxes it has */
-	ACTION_CHECK,	 /* and asks whether one is as it was made */
-	ACTION_KUBELET,	 /* is restarted, with its checkpoint or without */
-	ACTION_WIPE,	 /* sockets of plugins are removed */
-	ACTION_HANG,	 /* podresources does not answer for a while */
-	ACTION_PORT,	 /* a link goes down or comes back */
-	ACTION_PLUG,	 /* a device is taken out or put back */
-	ACTION_DISK,	 /* fails for a while */
+	ACTION_POD,	 /* a pod is created */
+	ACTION_BURST,	 /* several pods are created at once */
+	ACTION_EXIT,	 /* the container of a pod exits */
+	ACTION_DELETE,	 /* an ended pod is deleted */
+	ACTION_RESTART,	 /* the container of a pod exits, and is started again */
+	ACTION_RELOAD,	 /* of the same configuration, another or an invalid one */
+	ACTION_STOP,	 /* rdmad is stopped and restarted */
+	ACTION_GC,	 /* the runtime reports its sandboxes to CNI */
+	ACTION_CHECK,	 /* the runtime checks a sandbox */
+	ACTION_KUBELET,	 /* kubelet is restarted, with or without its checkpoint */
+	ACTION_WIPE,	 /* the sockets of plugins are removed */
+	ACTION_HANG,	 /* podresources does not respond for a while */
+	ACTION_PORT,	 /* a link goes down or up */
+	ACTION_PLUG,	 /* a device is removed or added again */
+	ACTION_DISK,	 /* the disk fails for a while */
 	ACTION_CLOCK,	 /* the wall clock jumps */
-	ACTION_SUSPEND,	 /* the machine sleeps, and the monotonic clock with it jumps at once */
-	ACTION_EXECUTOR, /* is killed */
-	ACTION_NETLINK,	 /* refuses changes for a while */
+	ACTION_SUSPEND,	 /* the machine is suspended; the monotonic clock jumps too */
+	ACTION_EXECUTOR, /* the executor is killed */
+	ACTION_NETLINK,	 /* netlink rejects changes for a while */
 	ACTION_CRASH,	 /* rdmad ends at one of its next effects */
-	ACTION_POWER,	 /* so does the machine */
+	ACTION_POWER,	 /* the same, with a power failure of the machine */
 	N_ACTIONS,
 } Action;
 
 const char *action_name(guint action);
-/* -1: there is none. */
+/* Returns -1 for an unknown name. */
 int action_of(const char *name);
 void action_do(Action action, Decisions *decisions);
 
-/* ---- what the world asks ---- */
+/* ---- functions for the world ---- */
 
 void actions_begin(const char *root, Decisions *decisions);
 void actions_end(void);
-/* What was begun and ends by itself. */
+/* Returns when the next pending effect of an action ends. */
 gint64 actions_due_us(void);
 void actions_work(void);
-/* A life of rdmad has ended: what went with it. */
+/* Call after the end of a life of rdmad. */
 void actions_life_ended(void);
-/* How long rdmad is down after a life. */
+/* Returns how long rdmad is down before its next life. */
 gint64 actions_down_us(void);
-/* Faults go; what is gone comes back. */
-void actions_calm(void);
+/* Ends all faults, and restores what they have removed. */
+void actions_end_faults(void);
 
-/* Counts of an action and a fault that came within a second of each other, in all runs. */
+/* Prints how often an action and a fault came within a second of each other, in all runs. */
 void actions_print_pairs(void);

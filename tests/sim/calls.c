@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of libc by which rdmad, and SQLite in it, change something outside
+ * Calls of libc by which rdmad, and SQLite in it, change something outside the process
  *
- * Each is an effect: the life of rdmad may end before it (life.h), and then it does nothing and succeeds, for
- * nobody sees any more what it would have done.  The disk may refuse it, and is told of it.  Calls of others than rdmad
- * are no effects.
+ * Each is an effect: a life of rdmad may end before it (life.h).  The call then does nothing and
+ * succeeds, because nothing that follows is visible any more.  The disk may make it fail, and
+ * records it.  Calls by other parts of the simulator are no effects.
  */
-#undef _FILE_OFFSET_BITS /* both names of a function stand here: open() and open64() */
+#undef _FILE_OFFSET_BITS /* both open() and open64() are defined here */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,7 +30,7 @@
 #define PID	4711
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-/* "": it is none of the world's. */
+/* Returns "" for a descriptor that does not belong to the world. */
 static const char *path_of_fd(int fd, char *path)
 {
 	return files_path(fd, path, PATH_MAX);
@@ -49,7 +49,7 @@ static const char *path_at(int dir, const char *name, char *path)
 	return path;
 }
 
-/* What is to be done of a call that changes the file of this path. */
+/* What to do with a call that changes the file of this path. */
 typedef enum { DO_IT, PRETEND, REFUSE } Verdict;
 
 static Verdict judge_change(const char *path, gboolean is_sync)
@@ -63,7 +63,7 @@ static Verdict judge_change(const char *path, gboolean is_sync)
 	return errnum ? REFUSE : DO_IT;
 }
 
-/* TRUE: the call is over, with this result. */
+/* Returns TRUE if the call must return `result` without an effect. */
 static gboolean is_over(Verdict verdict, ssize_t pretended, ssize_t *result)
 {
 	*result = verdict == REFUSE ? -1 : pretended;
@@ -124,7 +124,7 @@ OPEN(open64, AT_FDCWD, const char *name)
 OPEN(openat, dir, int dir, const char *name)
 OPEN(openat64, dir, int dir, const char *name)
 
-/* TRUE: errno says why. */
+/* Returns TRUE with errno if the read must fail. */
 static gboolean read_fails(int fd)
 {
 	char path[PATH_MAX];
@@ -368,7 +368,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	return size;
 }
 
-/* ---- what is another one in each process ---- */
+/* ---- values that differ between processes ---- */
 
 ssize_t getrandom(void *bytes, size_t size, unsigned flags)
 {

@@ -53,7 +53,7 @@ gint64 clock_cpu_us(void)
 	return real_us(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* ---- what the others call ---- */
+/* ---- replaced functions ---- */
 
 static struct timespec timespec_of(gint64 us)
 {

@@ -73,7 +73,7 @@ static void pre_started(RdmadGrpcStatus status, const char *text, gpointer data)
 	g_ptr_array_remove(containers.starts, data);
 	if (status == RDMAD_GRPC_OK && may_run)
 		container_run(pod);
-	kubelet_look_at_pods();
+	kubelet_sync_pods();
 }
 
 static void pre_start(const Pod *pod, RdmadGrpcChannel *channel)

@@ -9,7 +9,7 @@ static const char *const kinds[N_DECIDE] = {
 	"job",	 "answer", "weight", "kernel", "runtime", "kubelet", "init",
 };
 
-/* A value that is not 0: `index` counts the choices of its kind within the step. */
+/* A choice other than 0.  `index` counts the choices of its kind within the step. */
 typedef struct {
 	Decide kind;
 	guint index, value;
@@ -22,8 +22,8 @@ struct Decisions {
 	guint64 random;
 	const guint8 *bytes;
 	gsize size;
-	GPtrArray *given; /* GArray of Entry a step; FROM_TRACE */
-	GPtrArray *made;  /* the same, of what was chosen */
+	GPtrArray *given; /* a GArray of Entry per step; FROM_TRACE */
+	GPtrArray *made;  /* the same, of the actual choices */
 	guint counts[N_DECIDE];
 	guint64 hash;
 };
@@ -113,7 +113,7 @@ gboolean decisions_step(Decisions *decisions)
 						: decisions->made->len <= decisions->given->len);
 }
 
-/* `drawn`: what a seed has chosen. */
+/* `drawn` is the choice of a seed. */
 static guint choose(Decisions *decisions, Decide kind, guint bound, guint drawn)
 {
 	GArray *step = decisions->made->pdata[decisions->made->len - 1];
@@ -159,12 +159,12 @@ guint decide_weighted(Decisions *decisions, Decide kind, const guint *weights, g
 
 static gboolean notes_are_told;
 
-void decisions_tell_notes(void)
+void decisions_print_notes(void)
 {
 	notes_are_told = TRUE;
 }
 
-gboolean decisions_notes_are_told(void)
+gboolean decisions_notes_are_printed(void)
 {
 	return notes_are_told;
 }
@@ -285,7 +285,7 @@ Decisions *decisions_with_value(const Decisions *decisions, guint entry, guint v
 	return copy;
 }
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 static gboolean entry_parse(const char *word, Entry *entry)
 {
@@ -302,7 +302,7 @@ static gboolean entry_parse(const char *word, Entry *entry)
 	return FALSE;
 }
 
-/* The first step is the setup, and has no action. */
+/* The first step is the setup, which has no action. */
 static GArray *step_parse(const char *line, int (*action_of)(const char *name))
 {
 	g_auto(GStrv) words = g_strsplit(line, " ", -1);

@@ -11,20 +11,20 @@
 
 #define SECTOR 512u
 
-/* One file or directory, under whichever names. */
+/* A file or directory, which may have several names. */
 typedef struct {
 	gboolean is_dir;
 	GByteArray *durable;
-	GPtrArray *pending; /* of Write, the oldest first */
+	GPtrArray *pending; /* of Write, oldest first */
 } Node;
 
-/* `bytes` NULL: the file ends `at`. */
+/* `bytes` NULL: truncates the file to `at`. */
 typedef struct {
 	GBytes *bytes;
 	gsize at;
 } Write;
 
-/* A name that was set to a node, or removed (NULL), and waits for the fsync of its directory. */
+/* A name that was set to a node or removed (NULL), before an fsync of its directory. */
 typedef struct {
 	char *path;
 	Node *node;
@@ -35,9 +35,9 @@ static struct {
 	char *root, *run, *world;
 	DiskFault fault;
 	gint64 reading_failed_us;
-	GPtrArray *nodes;    /* all that ever were */
+	GPtrArray *nodes;    /* all nodes of the run */
 	GHashTable *now;     /* path -> Node */
-	GHashTable *durable; /* the same, after a power failure */
+	GHashTable *durable; /* the same, as after a power failure */
 	GPtrArray *namings;
 } disk;
 
@@ -107,7 +107,7 @@ void disk_set_fault(DiskFault fault)
 	disk.fault = fault;
 }
 
-/* ---- what is done to it ---- */
+/* ---- operations ---- */
 
 static gboolean is_below(const char *path, const char *root)
 {
@@ -146,7 +146,7 @@ static int reading_refused(int errnum)
 	return errnum;
 }
 
-/* All that is in the world is below one directory; sockets and the like are not. */
+/* The world is below one directory; sockets and the like are outside. */
 int disk_refuses_read(const char *path)
 {
 	if (!is_below(path, disk.world))
@@ -231,7 +231,7 @@ void disk_truncated(const char *path, off_t size)
 	node_add(path, NULL, (gsize)size);
 }
 
-/* The first `size` bytes of it, at most. */
+/* Applies at most `size` bytes. */
 static void write_apply(const Write *write, GByteArray *file, gsize size)
 {
 	gsize n;
@@ -281,9 +281,9 @@ void disk_synced(const char *path, gboolean lost)
 	g_ptr_array_set_size(node->pending, 0);
 }
 
-/* ---- the cut ---- */
+/* ---- power failures ---- */
 
-/* In order; of those that come after the first that is missing, some are on the disk all the same. */
+/* Applies writes in order.  After the first missing one, some later ones are on the disk too. */
 static void node_cut(Node *node, DiskOutcome outcome)
 {
 	for (guint i = 0; i < node->pending->len; i++) {
@@ -317,7 +317,7 @@ static gint compare_paths(gconstpointer a, gconstpointer b)
 	return strcmp(a, b);
 }
 
-/* Sorted, so that a directory comes before what is in it. */
+/* Returns the paths sorted, so that a directory precedes its entries. */
 static GList *paths_of(GHashTable *names)
 {
 	return g_list_sort(g_hash_table_get_keys(names), compare_paths);

@@ -18,7 +18,7 @@
 #include "network/perform.h"
 
 #define DEPTH	    8u
-#define CHANGES_MAX 12u /* of one that its daemon has left */
+#define CHANGES_MAX 12u /* maximum of changes after the end of its daemon */
 
 static const guint pauses_ms[] = { 0, 1, 50, 1500 };
 
@@ -41,7 +41,7 @@ static struct {
 	Decisions *decisions;
 	GPtrArray *processes; /* of Process */
 	gboolean limited;     /* its daemon has ended */
-	guint left;	      /* changes that it still makes then */
+	guint left;	      /* number of changes that it still makes then */
 } executor;
 
 static void task_free(gpointer data)
@@ -93,13 +93,13 @@ static void task_answer(const Task *task)
 {
 	json_t *json = json_pack("{s:I}", "id", task->id);
 
-	perform_plan_tell(task->plan, json);
+	perform_plan_report(task->plan, json);
 	answer(task->process, json, NULL, 0);
 }
 
 /* ---- steps ---- */
 
-/* FALSE: the plan is over. */
+/* Returns FALSE at the end of the plan. */
 static gboolean task_step(Task *task)
 {
 	PerformLink last = { 0 };
@@ -139,7 +139,7 @@ static void task_work(gpointer data)
 		}
 		ms = pause_ms();
 	} while (!ms && !life_is_over());
-	/* It ended with rdmad, at the same change. */
+	/* The executor ended together with rdmad, at the same change. */
 	if (life_is_over())
 		g_ptr_array_set_size(task->process->tasks, 0);
 	else
@@ -178,9 +178,9 @@ static void cancel(const Process *process, json_int_t id)
 	}
 }
 
-/* ---- what is opened ---- */
+/* ---- opening of files ---- */
 
-/* The value of a sysctl that no pod of this world changes. */
+/* Returns a file with the value of a sysctl that no pod of this world changes. */
 static int sysctl_open(void)
 {
 	const int fd = memfd_create("sysctl", MFD_CLOEXEC);
@@ -221,7 +221,7 @@ static void netns_open(const Process *process, json_int_t id, const char *path)
 
 /* ---- the socket ---- */
 
-static void message_came(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
+static void message_received(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
 {
 	const char *text = (const char *)message->bytes;
 	const char *end = memchr(text, '\n', message->size);
@@ -242,7 +242,7 @@ static void message_came(RdmadMessagePeer *peer, RdmadMessage *message, gpointer
 	json_decref(json);
 }
 
-/* Its threads may be in the middle of a step when it ends. */
+/* Ends the process, possibly within a step. */
 static void process_end(Process *process)
 {
 	executor.limited = TRUE;
@@ -266,7 +266,7 @@ gboolean __wrap_rdmad_keeper_start(const RdmadKeeper *keeper, int socket, const 
 				   GError **error)
 {
 	static const RdmadMessageLimits limits = { .fds_max = 2, .unanswered_max = G_MAXUINT };
-	static const RdmadMessageOps ops = { message_came, daemon_gone };
+	static const RdmadMessageOps ops = { message_received, daemon_gone };
 	Process *process = g_new0(Process, 1);
 
 	process->tasks = g_ptr_array_new_with_free_func(task_free);
@@ -278,7 +278,7 @@ gboolean __wrap_rdmad_keeper_start(const RdmadKeeper *keeper, int socket, const 
 	return TRUE;
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 void executor_begin(RdmadLoop *loop, Decisions *decisions)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executor's process: takes steps from rdmad's socket, and does one after the other
+ * The executor's process: executes steps from rdmad's socket, one after the other
  *
- * It is the product's plan (core/network/perform-plan.c) on kubelet's loop, with pauses between the steps.  It ends with
- * rdmad, after some more of its changes or none, or by itself.
+ * It runs the product's plan (core/network/perform-plan.c) on kubelet's loop, with pauses between
+ * the steps.  It ends by itself, or with rdmad, possibly after some further changes.
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 
 void executor_begin(RdmadLoop *loop, Decisions *decisions);
 void executor_end(void);
-/* Somebody kills it; rdmad lives. */
+/* Kills the executor; rdmad continues. */
 void executor_kill(void);
-/* The machine is off: what it was at is never done. */
+/* The machine is off: pending steps are never executed. */
 void executor_cut_power(void);
-/* Whether the next change of the network happens. */
+/* Returns whether the next change of the network happens. */
 gboolean executor_effect(void);

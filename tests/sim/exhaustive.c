@@ -15,7 +15,7 @@
 #define CNI	  " setup@0=1"
 #define PRE_START " setup@2=1"
 
-/* What was there before, and what rdmad does when it ends. */
+/* The state before, and the operation at whose effects rdmad ends. */
 static const struct {
 	const char *name, *before, *during;
 	const char *setup; /* NULL: without CNI */
@@ -39,7 +39,7 @@ static const struct {
 	{ "collect", "pod pause@0=4\n", "gc\nreload\n", CNI },
 };
 
-/* `outcome` N_DISK_OUTCOMES: rdmad alone ends. */
+/* `outcome` N_DISK_OUTCOMES: only rdmad ends, not the machine. */
 static char *trace_of(guint scenario, guint effect, guint outcome)
 {
 	const char *what = outcome == N_DISK_OUTCOMES ? "crash" : "power";
@@ -63,7 +63,7 @@ static gboolean run_one(guint scenario, guint effect, guint outcome)
 	return ok;
 }
 
-/* TRUE: the scenario has so many effects. */
+/* Returns TRUE if the scenario has that many effects. */
 static gboolean run_outcomes(guint scenario, guint effect, guint *broken)
 {
 	const guint missed = life_crashes_missed();

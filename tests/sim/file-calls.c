@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of libc about files that are no effects (calls.c), for files of the tree and all others. */
-#undef _FILE_OFFSET_BITS /* both names of a function stand here: stat() and stat64() */
+#undef _FILE_OFFSET_BITS /* both stat() and stat64() are defined here */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ int flock(int fd, int operation)
 	return files_lock(fd, operation);
 }
 
-/* Only whole files are made so, by GLib: the size comes with the bytes. */
+/* GLib calls it only before it writes a whole file, so the size follows from the writes. */
 int fallocate(int fd, int mode, off_t at, off_t size)
 {
 	return files_has(fd) ? 0 : (int)syscall(SYS_fallocate, fd, mode, at, size);
@@ -49,7 +49,7 @@ int fallocate64(int fd, int mode, off64_t at, off64_t size)
 	return fallocate(fd, mode, at, size);
 }
 
-/* SQLite's locks are against other processes: there are none. */
+/* Locks always succeed: SQLite's locks exclude other processes, and there are none. */
 static int control(int fd, int command, void *argument)
 {
 	if (!files_has(fd))
@@ -83,7 +83,7 @@ static int control(int fd, int command, void *argument)
 FCNTL(fcntl)
 FCNTL(fcntl64)
 
-/* ---- what a file is ---- */
+/* ---- attributes of files ---- */
 
 #define STAT(type, suffix)                                                                         \
 	int fstatat##suffix(int dir, const char *path, struct type *st, int flags)                 \
@@ -110,7 +110,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "two layouts");
 STAT(stat, )
 STAT(stat64, 64)
 
-/* Root may do all but execute. */
+/* Root may do everything except execute. */
 int faccessat(int dir, const char *path, int mode, int flags)
 {
 	struct stat st;
@@ -155,7 +155,7 @@ int chmod(const char *path, mode_t mode)
 	return fchmodat(AT_FDCWD, path, mode, 0);
 }
 
-/* Root's it is. */
+/* All files belong to root. */
 int fchown(int fd, uid_t user, gid_t group)
 {
 	return files_has(fd) ? 0 : (int)syscall(SYS_fchown, fd, user, group);
@@ -196,7 +196,7 @@ int symlink(const char *target, const char *path)
 	return 0;
 }
 
-/* Of a descriptor's own link in /proc, or of a file's. */
+/* Copies the target of a link, or of a descriptor in /proc/self/fd. */
 static gssize target_copy(const TreeEntry *entry, gboolean is_self, char *target, gsize size)
 {
 	char path[PATH_MAX];
@@ -233,7 +233,7 @@ ssize_t readlink(const char *path, char *target, size_t size)
 
 /* ---- directories ---- */
 
-/* A directory stream of the tree, behind the DIR of opendir(). */
+/* A directory stream of the tree, passed as the DIR of opendir(). */
 typedef struct {
 	int fd;
 	GPtrArray *names;
@@ -284,7 +284,7 @@ DIR *opendir(const char *path)
 	return fd < 0 ? NULL : fdopendir(fd);
 }
 
-/* Its names are those of the first call, as one call of the kernel gives them. */
+/* Returns the names at the time of the first call, as one system call would. */
 struct dirent64 *readdir64(DIR *dir)
 {
 	Listing *listing = listing_of(dir);
@@ -340,7 +340,7 @@ static int stream_close(void *cookie)
 	return close(GPOINTER_TO_INT(cookie));
 }
 
-/* GLib reads an empty file so. */
+/* Used by GLib to read an empty file. */
 FILE *fdopen(int fd, const char *mode)
 {
 	const cookie_io_functions_t functions = { .read = stream_read, .close = stream_close };
@@ -370,7 +370,7 @@ int inotify_rm_watch(int fd, int descriptor)
 	return notify_remove(fd, descriptor);
 }
 
-/* ---- the others ---- */
+/* ---- other calls ---- */
 
 mode_t umask(mode_t mask)
 {
@@ -378,7 +378,7 @@ mode_t umask(mode_t mask)
 	return (mode_t)syscall(SYS_umask, mask);
 }
 
-/* openat2() has no function in libc. */
+/* libc has no function for openat2(). */
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...)

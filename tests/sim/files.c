@@ -14,10 +14,10 @@
 #include "notify.h"
 #include "turns.h"
 
-#define FIRST	0x100000 /* more than the kernel gives */
+#define FIRST	0x100000 /* above the kernel's descriptors */
 #define SELF_FD "/proc/self/fd/"
 
-/* A file that was opened once; several descriptors may be of it. */
+/* An open file description; several descriptors may refer to it. */
 typedef struct {
 	TreeEntry *entry;
 	int flags, lock;
@@ -25,7 +25,7 @@ typedef struct {
 	guint refs;
 } File;
 
-static GPtrArray *files; /* of File, or NULL; the index is the descriptor's number from FIRST on */
+static GPtrArray *files; /* of File, or NULL; the descriptor's number is the index + FIRST */
 static guint n_open;
 static guint64 n_closed;
 static mode_t mask = 022;
@@ -80,7 +80,8 @@ void files_set_umask(mode_t to)
 
 /* ---- paths ---- */
 
-/* Where a path begins: the rest of it, and the directory; NULL: not in the tree. */
+/* Returns the directory where a path starts, and moves `path` to the rest; NULL: not in the
+ * tree. */
 static TreeEntry *begin_of(int dir, const char **path)
 {
 	const gsize root = strlen(TREE_ROOT);
@@ -238,7 +239,7 @@ int files_flags(int fd)
 	return file_of(fd)->flags;
 }
 
-/* The other's lock, if it is in the way of this kind. */
+/* Returns whether another description holds a conflicting lock. */
 static gboolean is_locked(const File *by, int kind)
 {
 	for (guint i = 0; i < files->len; i++) {
@@ -266,7 +267,7 @@ int files_lock(int fd, int operation)
 
 /* ---- contents ---- */
 
-/* NULL with errno: it is not open for this, or has none. */
+/* Returns NULL with errno if the file is not open for this access, or has no contents. */
 static GByteArray *bytes_of(const File *file, int access)
 {
 	const int mode = file->flags & O_ACCMODE;
@@ -442,7 +443,7 @@ static socklen_t address_of(const TreeFile *file, struct sockaddr_un *un)
 			   strlen(file->target));
 }
 
-/* The kernel knows it by an abstract name; the mode is that of the socket. */
+/* Binds to an abstract name of the kernel, and gives the file the mode of the socket. */
 static int place_bind(const TreePlace *place, int fd)
 {
 	struct sockaddr_un own;

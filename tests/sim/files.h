@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Calls of the kernel about files: those of the tree (tree.h) are answered here, all others by the kernel
- *
- * Neither effects nor errors of the disk are known here: calls.c is above.
- */
+/* System calls about files: handled here for files of the tree (tree.h), else passed to the kernel.
+ * Effects and errors of the disk are handled above, in calls.c. */
 #pragma once
 
 #include "tree.h"
 #include <sys/socket.h>
 
-/* Whether a descriptor is of the tree. */
+/* Returns whether a descriptor belongs to the tree. */
 gboolean files_has(int fd);
-/* How many are open. */
+/* Returns the number of open descriptors of the tree. */
 guint files_open(void);
-/* How many of the kernel's were closed. */
+/* Returns how many descriptors of the kernel were closed. */
 guint64 files_closed(void);
-/* Of one of the tree, as the kernel has it in /proc/self/fd; "": it is not of the tree. */
+/* Returns the path of a descriptor of the tree, in the form of /proc/self/fd; "": not of the
+ * tree. */
 const char *files_path(int fd, char *path, gsize size);
-/* Sets errno; always -1. */
+/* Sets errno and returns -1. */
 int files_fail(int errnum);
-/* Finds the place of a path in the tree; FALSE: the path is the kernel's.  `*ok` FALSE: an error, with errno. */
+/* Resolves a path in the tree.  Returns FALSE if the path belongs to the kernel.  Sets `*ok` to
+ * FALSE, with errno, on an error. */
 gboolean files_find(int dir, const char *path, gboolean follow, TreePlace *place, gboolean *ok);
-/* The same for a file that must exist; `*entry` NULL: an error, with errno. */
+/* The same for a file that must exist.  Sets `*entry` to NULL, with errno, on an error. */
 gboolean files_find_entry(int dir, const char *path, gboolean follow, TreeEntry **entry);
 TreeEntry *files_entry(int fd);
 void files_set_umask(mode_t mask);
 
 int files_openat(int dir, const char *path, int flags, mode_t mode);
-/* RESOLVE_IN_ROOT: `dir` is the root of links and "..". */
+/* RESOLVE_IN_ROOT: `dir` is the root for links and "..". */
 int files_open_below(int dir, const char *path, int flags);
-/* A file without a name. */
+/* Makes a file without a name. */
 int files_make_nameless(const char *name);
 int files_dup(int fd);
 int files_close(int fd);
@@ -47,6 +46,6 @@ gboolean files_exists(int dir, const char *path);
 int files_mkdir(int dir, const char *path, mode_t mode);
 int files_unlink(int dir, const char *path, int flags);
 int files_rename(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
-/* Binds to, or connects with, the socket of an address's path. */
+/* Bind to, or connect to, the socket at the address's path. */
 int files_bind(int fd, const struct sockaddr *address, socklen_t size);
 int files_connect(int fd, const struct sockaddr *address, socklen_t size);

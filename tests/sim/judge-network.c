@@ -33,7 +33,7 @@ static guint nics_of(const Sandbox *sandbox)
 	return n;
 }
 
-/* A pod has the NICs that it was told to have. */
+/* Checks that a pod has the NICs that it was promised. */
 static void links_check(const Sandbox *sandbox)
 {
 	for (char **name = sandbox->names; *name; name++)
@@ -83,7 +83,7 @@ void judge_network_look(void)
 	}
 }
 
-/* NULL: nobody who may have a NIC. */
+/* Returns NULL if no pod with NICs uses the namespace. */
 static const Sandbox *sandbox_in(const Netns *netns)
 {
 	const GPtrArray *sandboxes = runtime_sandboxes();

@@ -16,7 +16,8 @@
 #include "node.h"
 #include "tree.h"
 
-/* A List is given up after 10 s.  One that is under way says nothing of a call that came later: another follows. */
+/* A List times out after 10 s.  A running List does not cover a later call, so another one
+ * follows. */
 #define ANSWER_MAX_US	 (21 * SIM_S)
 #define PRE_START_MAX_US (10 * SIM_S)
 
@@ -24,10 +25,11 @@ static struct {
 	Decisions *decisions;
 	char *verdict;
 	const char *rule;
-	GHashTable *answered; /* set of ids: of all that kubelet was ever given */
+	GHashTable *
+		answered; /* set of the IDs of all allocations that were in a response to kubelet */
 	guint unanswered;
 	gboolean restarted, forgotten;
-	guint64 changes; /* of files; there were so many at the last look */
+	guint64 changes; /* number of file changes at the last check */
 } judge;
 
 void judge_begin(Decisions *decisions)
@@ -68,7 +70,7 @@ const char *judge_rule(void)
 	return judge.rule;
 }
 
-/* ---- what pods have ---- */
+/* ---- devices of pods ---- */
 
 static gboolean shares_a_slot(const Grant *a, const Grant *b)
 {
@@ -78,7 +80,7 @@ static gboolean shares_a_slot(const Grant *a, const Grant *b)
 	return FALSE;
 }
 
-/* An exclusive device is given to nobody while the process of another has it. */
+/* An exclusive device must not be assigned while the process of another pod has it. */
 static void exclusive_check(const Pod *pod, const Grant *grant)
 {
 	const GPtrArray *pods = pods_all();
@@ -120,11 +122,11 @@ void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint6
 		       clock_now_us());
 	if (took_us % SIM_NIGHT > ANSWER_MAX_US)
 		judge_fails("Allocate is answered late: after %.1f s", (double)took_us / SIM_S);
-	/* A commit whose fsync failed may be on the disk all the same, and is there after a crash. */
+	/* A commit whose fsync failed may be on the disk after all, and exist after a crash. */
 	if (error && strstr(error, "database"))
 		judge_unanswered();
-	/* A kubelet that has its books offers what is free.  Of another one than gave the slot nobody knows, and of a
-	 * cgroup that cannot be read. */
+	/* A kubelet with its checkpoint offers only free slots, unless another kubelet assigned the
+	 * slot, or a cgroup could not be read. */
 	if (error && strstr(error, "is held by") && !judge.restarted &&
 	    disk_reading_failed_us() < clock_now_us() - took_us)
 		judge_fails("a free device is refused: %s", error);
@@ -134,7 +136,7 @@ void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint6
 	exclusive_check(pod, grant);
 }
 
-/* rdmad never keeps a container from its start for long, and in this world has no reason to forbid it. */
+/* rdmad must not delay the start of a container, and has no reason to forbid it in this world. */
 void judge_pre_started(const Pod *pod, const char *error, gint64 took_us)
 {
 	decisions_note(judge.decisions, "%s %s %" G_GINT64_FORMAT, pod->name,
@@ -148,7 +150,7 @@ void judge_pre_started(const Pod *pod, const char *error, gint64 took_us)
 		judge_fails("a container may not start: %s of %s", error, pod->name);
 }
 
-/* NULL: it is not whole. */
+/* Returns NULL if the file is incomplete. */
 static json_t *json_of_file(const char *path)
 {
 	g_autofree char *text = NULL;
@@ -183,14 +185,14 @@ static void table_check(const Pod *pod, const Grant *grant)
 
 /* ---- after each step ---- */
 
-/* One that was adopted from podresources has a pod. */
+/* An adopted allocation has a pod. */
 static void count_unknown(const RdmadAllocation *allocation, gpointer n)
 {
 	*(guint *)n +=
 		!allocation->pod_name && !g_hash_table_contains(judge.answered, allocation->id);
 }
 
-/* A grant that nobody was told of is of a call that was given up, or of one that is on its way. */
+/* An allocation without a response belongs to a call that was abandoned or is running. */
 static void unknown_check(void)
 {
 	const guint allowed = judge.unanswered + kubelet_is_admitting();
@@ -202,7 +204,7 @@ static void unknown_check(void)
 			    allowed);
 }
 
-void judge_look(void)
+void judge_check(void)
 {
 	const GPtrArray *pods = pods_all();
 	const guint64 changes = tree_changes();
@@ -261,7 +263,7 @@ static void database_check(const char *path)
 		judge_fails("the database cannot be read: %s", sqlite3_errmsg(db));
 	sqlite3_exec(db, "PRAGMA foreign_key_check", column_add, NULL, NULL);
 	sqlite3_exec(db, "SELECT id FROM allocations", column_add, ids, NULL);
-	/* There is none in a life without CNI. */
+	/* A life without CNI has no such table. */
 	sqlite3_exec(db, "SELECT container, state FROM module_cni_journal", journal_take, NULL,
 		     NULL);
 	sqlite3_close(db);
@@ -275,7 +277,7 @@ static void database_check(const char *path)
 	}
 }
 
-/* A file that has its name is whole. */
+/* A file with this name must be complete. */
 static void cdi_check(void)
 {
 	g_autoptr(GDir) dir = g_dir_open(node_cdi_dir(), 0, NULL);
@@ -291,7 +293,7 @@ static void cdi_check(void)
 	}
 }
 
-/* On a copy: reading it would change it. */
+/* Reads a copy, because reading would change the database. */
 void judge_disk(void)
 {
 	g_autofree char *db = g_build_filename(node_state_dir(), "rdmad.db", NULL);
@@ -398,11 +400,10 @@ static void pods_check(GHashTable *wanted)
 	}
 }
 
-/*
- * What rdmad may keep too long, because podresources does not say more: an allocation that is named after a pod that
- * lives (a slot that was given again within an admission's time passes for one of an init container), and one
- * whose call was given up, or whose kubelet has lost its checkpoint, before kubelet had named the pod.
- */
+/* Returns whether rdmad may keep an allocation too long, because podresources does not tell: an
+ * allocation named after a living pod (a slot that was assigned again during admission may count as
+ * that of an init container), and an allocation whose call was abandoned, or whose kubelet lost its
+ * checkpoint before it named the pod. */
 static gboolean may_stay(const RdmadAllocation *allocation)
 {
 	const GPtrArray *pods = pods_all();
@@ -437,7 +438,8 @@ void judge_quiet(void)
 	lists_check();
 	pods_check(wanted);
 	rdmad_allocations_foreach(life_allocations(), find_stale, wanted);
-	/* rdmad keeps one that it cannot connect with an allocation while the pod may live that has its slots. */
+	/* rdmad keeps a directory that matches no allocation while a pod with its slots may
+	 * live. */
 	directories =
 		g_hash_table_size(wanted) ? NULL : rdmad_allocation_dir_list(node_run_dir(), NULL);
 	for (guint i = 0; directories && directories[i]; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The judge: what must hold, whatever happens
+ * The judge: the rules that must hold whatever happens
  *
- * It believes kubelet and the pods: what they were answered, what their processes have.  Of rdmad it looks at the
- * table of allocations, the database and the files, to compare them with that.
+ * It trusts kubelet and the pods: the responses they got, and what the processes have.  It compares
+ * rdmad's table of allocations, database and files with that.
  */
 #pragma once
 
@@ -13,40 +13,43 @@
 
 void judge_begin(Decisions *decisions);
 void judge_end(void);
-/* The first violation counts, and ends the run. */
+/* Records the first violation, which ends the run. */
 void judge_fails(const char *format, ...) G_GNUC_PRINTF(1, 2);
-/* NULL: none. */
+/* Returns the violation, or NULL. */
 const char *judge_verdict(void);
-/* The rule that it is about: its format. */
+/* Returns the broken rule: the format of the violation. */
 const char *judge_rule(void);
 
-/* Allocate was answered, or (`error`) refused. */
+/* Call after a response of Allocate; `error`: it was rejected. */
 void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint64 took_us);
-/* So was PreStartContainer. */
+/* The same for PreStartContainer. */
 void judge_pre_started(const Pod *pod, const char *error, gint64 took_us);
-/* An Allocate was given up: what it has done may stay until kubelet's list says otherwise. */
+/* Call after an Allocate was abandoned: its allocation may stay until kubelet's list lacks it. */
 void judge_unanswered(void);
-/* Kubelet starts again.  Without its checkpoint allocations that it had not named may stay while a pod lives. */
+/* Call when kubelet restarts.  Without its checkpoint, allocations that it had not named may stay
+ * while a pod lives. */
 void judge_restarted(gboolean forgets);
-/* rdmad stops, or its executor or the kernel below has failed: what an ADD did may stay until the next look. */
+/* Call when rdmad stops, or its executor or the kernel has failed: the results of an ADD may stay
+ * until the next check. */
 void judge_disturbed(void);
 void judge_attached(const Sandbox *sandbox);
 void judge_attach_refused(const Sandbox *sandbox, const char *error);
 void judge_checked(const Sandbox *sandbox, const char *error);
-/* After each step. */
-void judge_look(void);
-/* Between two lives, after the power came back if it was cut. */
+/* Call after each step. */
+void judge_check(void);
+/* Call between two lives, after a power failure if there was one. */
 void judge_disk(void);
-/* Faults have been off for long. */
+/* Call when there have been no faults for a long time. */
 void judge_quiet(void);
 
-/* ---- judge-network.c, a part of the above ---- */
+/* ---- judge-network.c ---- */
 
-/* An allocation may have the name of a pod that lives, and not be its own (judge.c, may_stay()): CNI goes by the name. */
+/* Returns whether an allocation may have the name of another living pod (may_stay() in judge.c):
+ * CNI finds allocations by that name. */
 gboolean judge_names_are_doubtful(void);
 
 void judge_network_begin(Decisions *decisions);
 void judge_network_look(void);
 void judge_network_quiet(void);
-/* A row of CNI's journal that the last life has left. */
+/* Call for each row that the last life has left in CNI's journal. */
 void judge_network_journal(const char *container, const char *state);

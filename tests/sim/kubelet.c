@@ -30,13 +30,13 @@ typedef struct {
 	GPtrArray *slots;	   /* of ListedSlot */
 } Resource;
 
-/* A connection to a plugin; it is freed a turn after its end. */
+/* A connection to a plugin; freed one turn after its end. */
 typedef struct Endpoint {
 	Resource *resource;
 	char *path;
 	RdmadGrpcChannel *channel;
-	RdmadGrpcCall *registering; /* Register waits for us; or NULL */
-	gboolean pre_start;	    /* its plugin wants PreStartContainer */
+	RdmadGrpcCall *registering; /* the pending Register, or NULL */
+	gboolean pre_start;	    /* its plugin requires PreStartContainer */
 	gboolean streams;	    /* ListAndWatch is open */
 	gboolean stopped, over;
 } Endpoint;
@@ -45,10 +45,10 @@ typedef struct Endpoint {
 typedef struct {
 	char *path;
 	ino_t inode;
-	RdmadGrpcChannel *channel; /* while it is asked who it is */
-	char *name;		   /* its resource, once it has said so */
+	RdmadGrpcChannel *channel; /* while GetInfo is called */
+	char *name;		   /* its resource, from GetInfo */
 	gboolean known;
-	gint64 due_us, pause_us; /* of the next try */
+	gint64 due_us, pause_us; /* of the next attempt */
 } Plugin;
 
 static struct {
@@ -66,11 +66,11 @@ static struct {
 	GPtrArray *resources; /* of Resource */
 	GPtrArray *endpoints; /* of Endpoint */
 	GPtrArray *plugins;   /* of Plugin */
-	char *admitting;      /* the uid of the pod whose Allocate is on its way */
+	char *admitting;      /* uid of the pod whose Allocate is pending */
 	gint64 asked_us;
-	GStrv asked;		   /* its slots */
-	const Grant *came;	   /* the answer */
-	const Endpoint *admits_by; /* over which it is */
+	GStrv asked;		   /* the requested slots */
+	const Grant *came;	   /* the response */
+	const Endpoint *admits_by; /* the endpoint of the pending Allocate */
 } kubelet;
 
 /* ---- resources ---- */
@@ -169,8 +169,8 @@ static void list_came(const guint8 *bytes, gsize size, gpointer data)
 	rdmad_event_arm(kubelet.look, 0);
 }
 
-/* Kubelet keeps no more than the resource's name, so the end of an older plugin's stream also stops a newer one;
- * the oldest kubelets looked whose stream it was. */
+/* Kubelet knows an endpoint only by the name of its resource, so the end of an older plugin's
+ * stream also stops a newer one.  Only the oldest versions compared the streams. */
 static void list_ended(RdmadGrpcStatus status, const char *text, gpointer data)
 {
 	Endpoint *endpoint = data;
@@ -228,7 +228,7 @@ static void options_done(RdmadGrpcStatus status, const char *text, gpointer data
 	register_answer(endpoint, NULL);
 }
 
-/* `registering`: the call to be answered, or NULL. */
+/* `registering` is the call to respond to, or NULL. */
 static void endpoint_connect(const char *name, const char *path, gboolean pre_start,
 			     RdmadGrpcCall *registering)
 {
@@ -353,7 +353,7 @@ static void plugin_found(const char *path, ino_t inode)
 		plugin_ask(plugin);
 }
 
-/* Its socket was removed: the connection to it is closed. */
+/* The socket was removed: closes the connection to it. */
 static void plugin_lost(const Plugin *plugin)
 {
 	for (guint i = 0; i < kubelet.endpoints->len; i++) {
@@ -407,7 +407,7 @@ static gboolean slot_is_used(const char *resource, const char *slot)
 	return FALSE;
 }
 
-/* Those of the init container first.  NULL: there are not so many. */
+/* Chooses those of the init container first.  Returns NULL if there are not enough slots. */
 static GStrv slots_choose(const Resource *resource, const Pod *pod, guint wanted)
 {
 	g_autoptr(GStrvBuilder) chosen = g_strv_builder_new();
@@ -541,7 +541,7 @@ static gboolean pod_admit(Pod *pod, const Resource *resource)
 	return TRUE;
 }
 
-/* Frees the slots of ended pods: kubelet does it when another one is admitted. */
+/* Frees the slots of ended pods, as kubelet does when another pod is admitted. */
 static void grants_reclaim(void)
 {
 	const GPtrArray *pods = pods_all();
@@ -581,7 +581,8 @@ gboolean kubelet_pre_start(const char *name, RdmadGrpcChannel **channel)
 	return resource && resource->pre_start;
 }
 
-/* Kubelet closes the connection when ListAndWatch ends, and refuses the pod whose Allocate is on its way there. */
+/* Kubelet closes the connection when ListAndWatch ends, and rejects the pod whose Allocate is
+ * pending on it. */
 static void endpoints_sweep(void)
 {
 	for (guint i = kubelet.endpoints->len; i-- > 0;) {
@@ -609,13 +610,13 @@ static void look(gpointer data)
 		rdmad_event_arm(kubelet.look, LOOK_MS);
 }
 
-void kubelet_look_at_pods(void)
+void kubelet_sync_pods(void)
 {
 	if (kubelet.is_up)
 		rdmad_event_arm(kubelet.look, 0);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void sockets_wipe(const char *dir)
 {
@@ -688,8 +689,8 @@ void kubelet_start(void)
 	rdmad_event_arm(kubelet.look, 0);
 }
 
-/* Pods whose admission is cut off are admitted again; so are those that do not run and are forgotten.  In the checkpoint
- * is what an init container was given before the cut. */
+/* Pods whose admission was interrupted are admitted again, and so are forgotten pods that do not
+ * run.  The checkpoint has what an init container was given before the interruption. */
 static void books_close(gboolean forgets)
 {
 	const GPtrArray *pods = pods_all();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kubelet: its device manager, both ways of registration, its checkpoint and podresources
+ * Kubelet: its device manager, both registration methods, its checkpoint and podresources
  *
- * It believes what rdmad tells it and nothing else, and runs on its own loop.  What it does, and in which era, is
- * what tests/kubelet/fake does, which was compared with the real one.
+ * It knows only what rdmad reports, and runs on its own loop.  Its behaviour in each version is
+ * that of tests/kubelet/fake, which was compared with the real kubelet.
  */
 #pragma once
 
@@ -14,61 +14,62 @@
 #include "pods.h"
 
 typedef struct {
-	gboolean has_registry;	  /* the plugins_registry directory */
-	gboolean dials_inside;	  /* it calls back before Register is answered (1.25 and later) */
-	gboolean lists_completed; /* podresources has pods that have ended (before 1.34) */
+	gboolean has_registry; /* kubelet has the plugins_registry directory */
+	/* It connects to the plugin before it responds to Register (1.25 and later). */
+	gboolean dials_inside;
+	gboolean lists_completed; /* podresources lists pods that have ended (before 1.34) */
 	gboolean pre_lists;	  /* it lists pods without devices while it starts */
 } KubeletEra;
 
 typedef struct {
-	/* Allocate was answered; `error` NULL: with a grant, which the pod has now. */
+	/* Allocate has ended; `error` NULL: with a grant, which the pod has now. */
 	void (*answered)(const Pod *pod, const Grant *grant, const char *error, gint64 took_us);
-	/* The Allocate that is on its way is given up; answered() follows. */
+	/* The pending Allocate is abandoned; answered() follows. */
 	void (*given_up)(void);
-	/* So was PreStartContainer; not, if the connection was lost. */
+	/* PreStartContainer has ended; not called if the connection was lost. */
 	void (*pre_started)(const Pod *pod, const char *error, gint64 took_us);
-	/* TRUE: the pod has its network; else it is being made. */
+	/* Returns whether the pod has its network; otherwise starts making it. */
 	gboolean (*makes_network)(const Pod *pod);
-	/* A new list of devices. */
+	/* A new list of devices was received. */
 	void (*listed)(const char *resource);
 } KubeletOps;
 
 void kubelet_begin(const char *dir, const KubeletEra *era, const KubeletOps *ops,
 		   Decisions *decisions);
 void kubelet_end(void);
-/* The runtime's as well. */
+/* Returns the loop of kubelet and of the runtime. */
 RdmadLoop *kubelet_loop(void);
 
 gboolean kubelet_is_up(void);
-/* Its process; 0: it is not up. */
+/* Returns the ID of its process; 0: it does not run. */
 guint kubelet_pid(void);
-/* An Allocate is on its way. */
+/* Returns whether an Allocate is pending. */
 gboolean kubelet_is_admitting(void);
 void kubelet_start(void);
-/* `forgets`: its checkpoint is lost. */
+/* `forgets`: the checkpoint is lost. */
 void kubelet_stop(gboolean forgets);
-/* It answers podresources late, or not at all, until it hangs no longer. */
+/* While it hangs, podresources responds late or not at all. */
 void kubelet_set_hung(gboolean hung);
-/* A cleaner of the node, or an upgrade, removes the sockets of plugins. */
+/* Removes the sockets of plugins, as a cleanup of the node or an upgrade does. */
 void kubelet_wipe_sockets(void);
-/* Admits pods that wait, and starts containers of those that are admitted. */
-void kubelet_look_at_pods(void);
+/* Admits waiting pods, and starts the containers of admitted pods. */
+void kubelet_sync_pods(void);
 
-/* ---- for the judge ---- */
+/* ---- functions for the judge ---- */
 
 typedef struct {
 	char *slot;
 	gboolean healthy;
 } ListedSlot;
 
-/* NULL: the resource is not registered.  Of ListedSlot. */
+/* Returns an array of ListedSlot; NULL: the resource is not registered. */
 const GPtrArray *kubelet_list(const char *resource);
 /* ---- for containers.c ---- */
 
-/* Over which PreStartContainer goes; FALSE: the plugin does not want it.  `*channel` NULL: it is not there. */
+/* Returns whether the plugin requires PreStartContainer; sets `*channel` to NULL if it is away. */
 gboolean kubelet_pre_start(const char *resource, RdmadGrpcChannel **channel);
 
 /* ---- for the judge ---- */
 
-/* How many endpoints it has a stream to. */
+/* Returns the number of endpoints with an open stream. */
 guint kubelet_endpoints(const char *resource);

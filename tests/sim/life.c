@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions beside the daemon's own stand before those of the same name (ld's --wrap). */
+/* Functions beside the daemon's own replace those of the same name (ld's --wrap). */
 #include "life.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 static struct {
 	gboolean on, frozen, crashing, stopping;
-	guint left; /* effects until the crash */
+	guint left; /* number of effects until the crash */
 	guint missed;
 	guint64 effects;
 	RdmadHardware *hardware;
@@ -77,9 +77,9 @@ guint64 life_effects(void)
 	return life.effects;
 }
 
-/* ---- what others do to it ---- */
+/* ---- external events ---- */
 
-/* To this thread: a fuzzer has others, which do not block them. */
+/* Sends to this thread only: a fuzzer has other threads, which do not block the signals. */
 static void signal_send(int signum)
 {
 	turns_stir();
@@ -90,7 +90,7 @@ void life_stop(void)
 {
 	if (!life.on || life.frozen)
 		return;
-	/* The second one ends it at once. */
+	/* A second signal ends the life at once. */
 	if (life.stopping)
 		life_crash();
 	else
@@ -115,9 +115,9 @@ RdmadAllocations *life_allocations(void)
 	return life.allocations;
 }
 
-/* ---- the life ---- */
+/* ---- a life ---- */
 
-/* A signal that the last life did not see is not the next one's. */
+/* Discards signals that the previous life did not receive. */
 static void signals_drain(void)
 {
 	const struct timespec none = { 0 };
@@ -155,9 +155,9 @@ LifeEnd life_run(const RdmadOptions *options)
 	return status == 0 ? LIFE_STOPPED : LIFE_FAILED;
 }
 
-/* ---- in the place of ---- */
+/* ---- replaced functions ---- */
 
-/* Linked in; the one of CNI under a name of its own (meson.build). */
+/* Linked statically; the class of CNI has another name (meson.build). */
 extern const RdmadModuleClass rdmad_module_class, sim_cni_class;
 
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
@@ -168,7 +168,7 @@ const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const ch
 	return g_str_equal(name, "cni") ? &sim_cni_class : &rdmad_module_class;
 }
 
-/* The simulator needs its capabilities for the next life. */
+/* Keeps the capabilities, which the next life needs. */
 gboolean __wrap_rdmad_privileges_give_up(RdmadServices *services, GError **error);
 gboolean __wrap_rdmad_privileges_give_up(RdmadServices *services, GError **error)
 {
@@ -201,7 +201,7 @@ RdmadAllocations *__wrap_rdmad_allocations_new(RdmadLoop *loop, RdmadState *stat
 	return life.allocations;
 }
 
-/* Memory that goes back to the kernel after each life costs a tenth of the time. */
+/* Does nothing: returning memory after each life would cost a tenth of the time. */
 int __wrap_malloc_trim(size_t keep);
 int __wrap_malloc_trim(size_t keep)
 {
@@ -232,7 +232,7 @@ void __wrap_rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite
 	va_start(args, format);
 	g_vsnprintf(line + length, size - length, format, args);
 	va_end(args);
-	if (decisions_notes_are_told())
+	if (decisions_notes_are_printed())
 		printf("    %s %s %s\n", line,
 		       fields && fields->allocation ? fields->allocation : "",
 		       fields && fields->pod ? fields->pod : "");

@@ -2,9 +2,9 @@
 /*
  * A life of rdmad: the whole daemon, from its options to its end
  *
- * It runs in this process, one life after the other.  A crash is not a signal: from its effect on, nothing that
- * rdmad does comes out any more; the turn goes on to its end, and then all objects are freed.  So leaks of every
- * life are seen, and code after the crash still runs, which a kill would not let it.
+ * Lives run in this process, one after the other.  A crash is not a signal: from that effect on,
+ * nothing that rdmad does has an effect; the turn completes, and then all objects are freed.  So
+ * the leaks of every life are detected, and the code after the crash runs too.
  */
 #pragma once
 
@@ -21,25 +21,25 @@ typedef enum {
 /* Runs rdmad until it ends. */
 LifeEnd life_run(const RdmadOptions *options);
 gboolean life_is_on(void);
-/* Signals of an operator. */
+/* Send the signals of an operator. */
 void life_stop(void);
 void life_reload(void);
-/* The n-th effect from now on is the first that does not happen; 0: the next. */
+/* Suppresses all effects from the n-th on; 0: from the next one. */
 void life_crash_at(guint effects);
-/* At once. */
+/* Crashes immediately. */
 void life_crash(void);
-/* Not at an effect that is still to come. */
+/* Cancels a pending crash. */
 void life_crash_never(void);
-/* How often that was so: there were no more effects. */
+/* Returns the number of pending crashes for which there were not enough effects. */
 guint life_crashes_missed(void);
-/* Whether an effect happens; called before each. */
+/* Call before each effect; returns whether it happens. */
 gboolean life_effect(void);
 gboolean life_is_over(void);
-/* How many there were in all lives. */
+/* Returns the number of effects in all lives. */
 guint64 life_effects(void);
-/* The kernel has told of a change of the hardware. */
+/* Reports a change of the hardware, as the kernel does. */
 void life_hint_hardware(void);
-/* The table in memory; NULL: there is none now. */
+/* Returns the table in memory; NULL if there is none now. */
 RdmadAllocations *life_allocations(void);
-/* Tells the last lines of the log; what no run may write is a violation. */
+/* Prints the last lines of the log.  Lines that no run may log are violations. */
 void life_log_print(void);

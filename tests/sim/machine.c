@@ -22,7 +22,7 @@
 static struct {
 	char *root, *boot_id;
 	gboolean present[MACHINE_DEVICES], up[MACHINE_DEVICES];
-	char *links[MACHINE_DEVICES]; /* where the class's link leads */
+	char *links[MACHINE_DEVICES]; /* target of the link in the device class */
 	guint boots;
 	gint64 booted_us;
 	guint processes; /* begun in this boot */
@@ -40,7 +40,7 @@ static char *path_of(const char *format, ...)
 	return g_build_filename(machine.root, below, NULL);
 }
 
-/* In place, as the kernel changes its files. */
+/* Writes in place, as the kernel changes its files. */
 static void put(const char *path, const char *text)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -243,7 +243,7 @@ void machine_show_netdev(guint device, gboolean shown)
 		g_strdup_printf("../../devices/pci0000:00/0000:00:%02x.0/virtio%u/net/eth%u",
 				0x0c + device, device, 1 + device);
 
-	/* The tree outlives a run that shrink.c makes in a process of its own. */
+	/* The tree may be that of a run in another process (shrink.c). */
 	if (g_file_test(there, G_FILE_TEST_EXISTS) == shown)
 		return;
 	g_assert_cmpint(g_rename(shown ? away : there, shown ? there : away), ==, 0);

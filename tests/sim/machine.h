@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine: a tree of files as the kernel shows it, with devices that come and go, and the cgroups of pods. */
+/* The machine: a tree of files as the kernel shows it, with devices that appear and disappear, and
+ * the cgroups of pods */
 #pragma once
 
 #include <glib.h>
 
 #define MACHINE_DEVICES 4u
 
-/* Makes the tree of node.machine below `root`, once in a process, from one of the kernel's at `workshop`. */
+/* Makes the tree of node.machine below `root` from one of the kernel at `workshop`, once per
+ * process. */
 void machine_make(const char *root, const char *workshop);
-/* As it was made, without pods, in a boot of its own. */
+/* Restores the initial tree, without pods, in a new boot. */
 void machine_begin(void);
 
 gboolean machine_has(guint device);
 gboolean machine_is_up(guint device);
 void machine_plug(guint device, gboolean in);
 void machine_set_port(guint device, gboolean up);
-/* Its network interface is in the host, or elsewhere. */
+/* Shows the network interface of a device on the host, or hides it. */
 void machine_show_netdev(guint device, gboolean shown);
-/* The file of the boot's id. */
+/* Returns the path of boot_id. */
 const char *machine_boot_id(void);
-/* Another boot_id, and no cgroup is left. */
+/* Changes boot_id and removes all cgroups. */
 void machine_reboot(void);
 
-/* Its number.  One that has ended is only in no cgroup any more. */
+/* Returns its ID.  A process that has ended is only no longer in a cgroup. */
 guint machine_process_begin(void);
 
-/* A pod's cgroup and its directory of logs, as kubelet makes them, then its first process. */
+/* Creates a pod's cgroup and log directory, as kubelet does, then its first process. */
 void machine_pod_begin(const char *uid, const char *name);
 void machine_pod_populate(const char *uid);
-/* Its last process ends, and some time later kubelet removes the cgroup. */
+/* Ends the last process of a pod; kubelet removes the cgroup some time later. */
 void machine_pod_empty(const char *uid);
 void machine_pod_end(const char *uid);
-/* Its logs go with the object. */
+/* Removes the logs, as kubelet does with the pod's object. */
 void machine_pod_forget(const char *uid, const char *name);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulator: rdmad in a world that a seed makes
+ * The simulator: rdmad in a world that a seed generates
  *
  *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs] [--notes] [--all]
  *	sim --replay FILE [--shrink]
  *	sim --seed N --shrink
  *	sim --exhaustive
- *	--jobs N: in so many processes, each with a world of its own
- *	sim --plants --seconds N	each planted fault, for so long at most; --plant NAME: with that one
+ *	--jobs N: as many processes, each with its own world
+ *	sim --plants --seconds N	each planted fault, for at most N s; --plant NAME: only one
  *
- * With a seed alone: that run.  With seconds or steps: one seed after the other from it on, to the first run
- * that fails; --all: beyond it too.  A run that fails prints its
- * seed, what is broken, the last lines of the log, and its trace; the status is then 1.
+ * A seed alone selects one run.  With seconds or steps, runs start at the seed and end with the
+ * first one that fails; --all continues.  A failed run prints its seed, the broken rule, the last
+ * lines of the log, and its trace; the exit status is then 1.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -33,12 +33,12 @@
 
 typedef struct {
 	gint64 seed, seconds, steps, run_steps, jobs;
-	guint job; /* of this process */
+	guint job; /* number of this process */
 	gboolean shrink, pairs, twice, plants, exhaustive, hash, notes, all;
 	char *replay, *plant;
 } Options;
 
-static guint64 seed_of_now; /* for who reads the end of a crashed one */
+static guint64 seed_of_now; /* visible in the core dump of a crashed process */
 
 static void crashed(int signum)
 {
@@ -104,7 +104,7 @@ static int run_replay(const Options *options)
 	return ok ? 0 : 1;
 }
 
-/* A trace of what the seed chooses, which is run again in parts. */
+/* Records the choices of the seed as a trace, which shrink() runs in parts. */
 static int shrink_seed(const Options *options)
 {
 	g_autoptr(Decisions) decisions = decisions_of_seed((guint64)options->seed);
@@ -130,7 +130,7 @@ static guint64 seed_run(guint64 seed, const Options *options, gboolean *ok)
 	return decisions_hash(decisions);
 }
 
-/* Every hundredth run is made again: another hash means that something is decided by nobody. */
+/* Repeats every hundredth run: another hash means that something depends on no decision. */
 static gboolean seed_check(guint64 seed, const Options *options)
 {
 	gboolean ok;
@@ -178,7 +178,7 @@ static int run_seeds(const Options *options)
 
 /* ---- planted faults ---- */
 
-/* TRUE: it is found within the time. */
+/* Returns TRUE if the fault is found in time. */
 static gboolean plant_find(Plant plant, const Options *options)
 {
 	const gint64 began_us = clock_real_us();
@@ -267,7 +267,7 @@ static int job_run(const Options *options)
 				     : run_seeds(options);
 }
 
-/* Each takes its own share of the seeds, of the scenarios or of the planted faults. */
+/* Each process takes a share of the seeds, of the scenarios or of the planted faults. */
 static int jobs_run(Options *options)
 {
 	int status = 0;
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 	printf("# seed %" G_GINT64_FORMAT "\n", options.seed);
 	fflush(stdout);
 	if (options.notes)
-		decisions_tell_notes();
+		decisions_print_notes();
 	if (options.plant)
 		plant_set(plant_of(options.plant));
 	return options.jobs > 1 ? jobs_run(&options) : job_run(&options);

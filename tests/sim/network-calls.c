@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rdmad asks the kernel about networks and tells it, in the place of core/network (ld's --wrap). */
+/* rdmad's requests to the kernel about networks: replaces core/network (ld's --wrap) */
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -13,7 +13,7 @@
 #include "network.h"
 #include "network/perform.h"
 
-/* A socket in a namespace; the namespace may be gone before it. */
+/* A socket in a namespace, which may end before the socket. */
 struct RdmadNetwork {
 	Netns *netns;
 	int errnum;
@@ -36,7 +36,7 @@ static gboolean fail(RdmadNetwork *net, int errnum, const char *what, GError **e
 	return FALSE;
 }
 
-/* TRUE: nothing of it happens, and this is its result. */
+/* Returns TRUE if the call must return `result` without an effect. */
 static gboolean is_over(RdmadNetwork *net, const char *what, gboolean *result, GError **error)
 {
 	*result = TRUE;
@@ -178,7 +178,7 @@ INSTEAD_OF(RdmadLink *, rdmad_link_get_index, RdmadNetwork *net, int ifindex, GE
 	return link_given(net, network_link_of_index(net->netns, ifindex), error);
 }
 
-/* The kernel looks for the name in both namespaces. */
+/* The kernel checks the name in both namespaces. */
 INSTEAD_OF(gboolean, rdmad_link_create, RdmadNetwork *net, const RdmadLinkSpec *spec,
 	   GError **error)
 {
@@ -199,7 +199,7 @@ INSTEAD_OF(gboolean, rdmad_link_create, RdmadNetwork *net, const RdmadLinkSpec *
 	return TRUE;
 }
 
-/* Up to and including kernel 6.18 a link may be moved, and keep its name, by a change that fails. */
+/* Up to kernel 6.18, a change that fails may still move the link under its old name. */
 static gboolean link_move(RdmadNetwork *net, NetworkLink *link, const RdmadLinkChange *change,
 			  GError **error)
 {
@@ -300,7 +300,7 @@ INSTEAD_OF(gboolean, rdmad_links_delete, RdmadNetwork *net, const int *ifindexes
 
 /* ---- lists of plain values: addresses, neighbours, routes, rules ---- */
 
-/* Of the entries of one link, or of all (`ifindex` 0). */
+/* Appends the entries of one link, or of all (`ifindex` 0). */
 static void list_append(GPtrArray *list, const GArray *entries, gsize size)
 {
 	for (guint i = 0; i < entries->len; i++)
@@ -331,7 +331,7 @@ INSTEAD_OF(GPtrArray *, rdmad_neighbours_list, RdmadNetwork *net, int ifindex, G
 	return list_of_links(net, ifindex, TRUE);
 }
 
-/* -1: it is not there. */
+/* Returns -1 if the link does not have the address. */
 static int address_find(const NetworkLink *link, const RdmadIp *ip)
 {
 	for (guint i = 0; i < link->addresses->len; i++)
@@ -537,7 +537,7 @@ INSTEAD_OF(gboolean, rdmad_rule_delete, RdmadNetwork *net, const RdmadRule *rule
 
 /* ---- sysctls ---- */
 
-/* "net/ipv4/conf/eth1/rp_filter": the link of it, and its key "ipv4/rp_filter", which is the caller's. */
+/* Returns the link of "net/ipv4/conf/eth1/rp_filter", and its key "ipv4/rp_filter" (g_free()). */
 static NetworkLink *sysctl_find(int netns, const char *name, char **key)
 {
 	const Netns *in = netns ? network_of_fd(netns) : network_entered();
@@ -615,7 +615,7 @@ INSTEAD_OF(char *, rdmad_sysctl_read, int netns, const char *name, GError **erro
 	return g_strdup(value);
 }
 
-/* ---- RDMA: the devices stay where they are ---- */
+/* ---- RDMA: devices do not move ---- */
 
 INSTEAD_OF(const char *, rdmad_rdma_netns_mode, GError **error)
 {

@@ -13,8 +13,8 @@
 #include "life.h"
 #include "machine.h"
 
-#define SLOTS	   24u /* files of namespaces, which are used again */
-#define HOST_FIRST 3   /* the index of its first NIC */
+#define SLOTS	   24u /* files of namespaces, which are reused */
+#define HOST_FIRST 3   /* index of the host's first NIC */
 
 static const gint64 dies_in_us[] = { 1 * SIM_MS, 300 * SIM_MS, 4 * SIM_S };
 
@@ -22,7 +22,7 @@ static struct {
 	Decisions *decisions;
 	char *root;
 	GPtrArray *all;	 /* of Netns, the host first */
-	GPtrArray *nics; /* of NetworkLink, as they are at the start; nobody's */
+	GPtrArray *nics; /* of NetworkLink, in their initial state, to compare with */
 	Netns *entered;
 	guint made;
 	int next_index;
@@ -144,7 +144,7 @@ void network_link_move(Netns *from, NetworkLink *link, Netns *to)
 
 /* ---- the host ---- */
 
-/* "10.NET.NUMBER.HOST" */
+/* Returns "10.NET.NUMBER.HOST". */
 static RdmadIp ip_of(guint net, guint number, const char *host)
 {
 	g_autofree char *text = g_strdup_printf("10.%u.%u.%s", net, number, host);
@@ -244,7 +244,7 @@ static Netns *netns_add(char *path)
 	{
 		g_autofree char *slot = slot_path(netns->slot);
 
-		unlink(path); /* of a run that crashed */
+		unlink(path); /* left by a run that crashed */
 		g_assert_cmpint(link(slot, path), ==, 0);
 		g_assert_cmpint(stat(path, &st), ==, 0);
 	}
@@ -283,7 +283,7 @@ static gboolean is_open(const Netns *netns)
 	return FALSE;
 }
 
-/* It was, when last seen, and is until a descriptor is closed. */
+/* A namespace that was held stays held at least until a descriptor is closed. */
 static gboolean is_held(Netns *netns)
 {
 	const guint64 closed = files_closed();
@@ -294,7 +294,7 @@ static gboolean is_held(Netns *netns)
 	return netns->held;
 }
 
-/* NICs come back under their own name, or another one where that is taken. */
+/* Returns NICs under their own names, or under others if these are in use. */
 static void netns_take_apart(Netns *netns)
 {
 	while (netns->links->len) {
@@ -389,7 +389,7 @@ gboolean network_decide(guint rarity)
 	return decide_rarely(network.decisions, DECIDE_KERNEL, rarity, 2) != 0;
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void all_free(void)
 {
@@ -444,7 +444,7 @@ void network_end(void)
 	g_clear_pointer(&network.nics, g_ptr_array_unref);
 }
 
-/* ---- for the judge ---- */
+/* ---- functions for the judge ---- */
 
 const Netns *network_place_of_nic(guint nic)
 {

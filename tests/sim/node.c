@@ -58,7 +58,7 @@ static void paths_make(const char *root)
 		.run_dir = node.run,
 		.state_dir = node.state,
 		.kubelet_dir = g_build_filename(root, "kubelet", NULL),
-		.log_level = decisions_notes_are_told() ? RDMAD_LOG_DEBUG : RDMAD_LOG_NOTICE,
+		.log_level = decisions_notes_are_printed() ? RDMAD_LOG_DEBUG : RDMAD_LOG_NOTICE,
 		.log_format = -1,
 	};
 }

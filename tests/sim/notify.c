@@ -15,7 +15,7 @@
 typedef struct {
 	int fd, last_descriptor;
 	GSList *watches;
-	GQueue events; /* of struct inotify_event with its name */
+	GQueue events; /* of struct inotify_event, followed by its name */
 } Notify;
 
 typedef struct {

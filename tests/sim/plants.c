@@ -51,9 +51,9 @@ gboolean plant_skips_sync(const char *path)
 	       (planted == PLANT_TORN_RENAME && g_str_has_suffix(path, ".tmp"));
 }
 
-/* ---- in the place of ---- */
+/* ---- replaced functions ---- */
 
-/* The real function and the one that stands before it. */
+/* Declares the real function and defines its replacement. */
 #define BEFORE(type, name, ...)                                                                    \
 	type __real_##name(__VA_ARGS__);                                                           \
 	type __wrap_##name(__VA_ARGS__);                                                           \
@@ -82,7 +82,7 @@ BEFORE(int, rdmad_disk_mkdir, int dir, const char *path, mode_t mode)
 	return __real_rdmad_disk_mkdir(dir, path, mode);
 }
 
-/* Neither is the time of the question the one of the list. */
+/* Also forges the time of the request. */
 BEFORE(void, rdmad_allocations_reconcile, RdmadAllocations *allocations, const RdmadPodList *list)
 {
 	RdmadPodList *changed = (RdmadPodList *)list;
@@ -93,13 +93,14 @@ BEFORE(void, rdmad_allocations_reconcile, RdmadAllocations *allocations, const R
 	__real_rdmad_allocations_reconcile(allocations, list);
 }
 
-/* Each of three is enough to register again: what is in kubelet's directories, the end of its stream, and its own list
- * of what is allocatable.  The plant hides all of them from the first stream of a life on. */
+/* Three events cause a new registration: a change in kubelet's directories, the end of the stream,
+ * and the list of allocatable devices.  The fault hides all of them after the first stream of a
+ * life. */
 typedef struct Registration Registration;
 typedef struct PluginServer PluginServer;
 typedef struct EndpointCheck EndpointCheck;
 
-static const RdmadAllocations *registered; /* in the life that has these */
+static const RdmadAllocations *registered; /* the table of the life that has registered */
 
 BEFORE(guint, plugin_server_streams, const PluginServer *server)
 {
@@ -111,10 +112,10 @@ BEFORE(guint, plugin_server_streams, const PluginServer *server)
 	return MAX(streams, 1);
 }
 
-BEFORE(void, registration_look, Registration *registration)
+BEFORE(void, registration_kubelet_changed, Registration *registration)
 {
 	if (planted != PLANT_NO_REGISTRATION || registered != life_allocations())
-		__real_registration_look(registration);
+		__real_registration_kubelet_changed(registration);
 }
 
 BEFORE(void, endpoint_check_begin, EndpointCheck *check)

@@ -8,7 +8,7 @@
 #include "node.h"
 #include "podresources.pb-c.h"
 
-#define STARTS_US (1500 * SIM_MS) /* a kubelet has read its checkpoint by then */
+#define STARTS_US (1500 * SIM_MS) /* time within which kubelet has read its checkpoint */
 
 static const guint takes_ms[] = { 0, 20, 500, 6000 };
 
@@ -22,7 +22,7 @@ struct PodResources {
 	gboolean hung;
 };
 
-/* What was true when it was asked, on its way. */
+/* A response with the state at the time of the request, sent later. */
 typedef struct {
 	PodResources *of;
 	RdmadGrpcCall *call;
@@ -178,7 +178,7 @@ static const RdmadGrpcMethod methods[] = {
 	{ 0 },
 };
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 PodResources *podresources_new(RdmadLoop *loop, const char *dir, const KubeletEra *era,
 			       Decisions *decisions)

@@ -6,7 +6,7 @@
 #include "clock.h"
 #include "machine.h"
 
-/* Names are used again, as those of a StatefulSet are. */
+/* number of names, which are reused as by a StatefulSet */
 #define NAMES 12u
 
 static struct {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pods, as the API server and the kernel know them, whatever kubelet has forgotten
+ * Pods, as the API server and the kernel know them, independent of kubelet
  *
  *	waiting -> admission (Allocate) -> starting (PreStart) -> running -> ended -> deleted
  *
- * Each has one container, which asks for slots of one resource, and some an init container before it, which asks for
- * slots of the same.  After a reboot the containers of pods that had been admitted start again, without an Allocate.
+ * Each has one container, which requests slots of one resource; some have an init container before
+ * it, which requests slots of the same.  After a reboot, the containers of admitted pods start again
+ * without an Allocate.
  */
 #pragma once
 
@@ -15,11 +16,12 @@
 
 typedef enum { POD_WAITING, POD_ADMITTING, POD_STARTING, POD_RUNNING, POD_ENDED } PodState;
 
-/* What Allocate has answered. */
+/* A response of Allocate. */
 typedef struct {
 	char **slots;
-	char *directory; /* on the host, mounted at /run/rdmad; its name is the id of the allocation */
-	char *id;	 /* borrowed from `directory` */
+	/* On the host, mounted at /run/rdmad; its name is the ID of the allocation. */
+	char *directory;
+	char *id; /* borrowed from `directory` */
 } Grant;
 
 typedef struct {
@@ -30,17 +32,17 @@ typedef struct {
 	gboolean has_cgroup, has_sandbox;
 	gboolean has_process; /* of a container */
 	gboolean is_set_up;   /* its init container has ended */
-	Grant *had;	      /* what its process was started with, or NULL */
-	Grant *grant, *init;  /* in kubelet's books; NULL: it has none, or has forgotten it */
-	gint64 init_until_us; /* while its init container runs */
+	Grant *had;	      /* the grant when its process was started, or NULL */
+	Grant *grant, *init;  /* the grants that kubelet knows; NULL: none, or forgotten */
+	gint64 init_until_us; /* end of its init container, while it runs */
 	gint64 ended_us;
-	gint64 cleaned_us; /* when kubelet will remove its cgroup; 0: not decided */
-	gint64 since_us;   /* of its grant */
+	gint64 cleaned_us; /* time at which kubelet will remove its cgroup; 0: not decided */
+	gint64 since_us;   /* time of the grant */
 } Pod;
 
 void pods_begin(void);
 void pods_end(void);
-/* All that are not deleted, the oldest first. */
+/* Returns all pods that are not deleted, oldest first. */
 GPtrArray *pods_all(void);
 /* NULL: it is deleted. */
 Pod *pods_find(const char *uid);
@@ -50,22 +52,22 @@ void pods_delete(Pod *pod);
 Grant *grant_new(const char *const *slots, const char *directory);
 void grant_free(Grant *grant);
 
-/* An init container runs that kubelet has forgotten: no list will ever show what it has. */
+/* Returns whether a running init container was forgotten by kubelet: no list will show its slots. */
 gboolean pod_has_forgotten_init(const Pod *pod);
-/* The grants that it was promised, by its processes and kubelet's books; returns how many. */
+/* Collects the grants of its processes and of kubelet's checkpoint; returns their number. */
 guint pod_grants(const Pod *pod, const Grant *grants[POD_GRANTS_MAX]);
-/* The grant of the container that starts next. */
+/* Returns the grant of the container that starts next. */
 Grant *pod_next_grant(const Pod *pod);
-/* Its cgroup is made, and then that container runs, an init container until that time. */
+/* Creates the cgroup, then starts that container; an init container runs until that time. */
 void pod_begin(Pod *pod);
 void pod_run(Pod *pod, gint64 init_until_us);
-/* The init container has ended. */
+/* Ends the init container. */
 void pod_set_up(Pod *pod);
-/* The container ends, and kubelet will start it again, with what it has for it. */
+/* Ends the container; kubelet will start it again with the same devices. */
 void pod_restart(Pod *pod);
-/* All its containers end, and stay so. */
+/* Ends all its containers for good. */
 void pod_exit(Pod *pod);
-/* Its cgroup is removed. */
+/* Removes its cgroup. */
 void pod_clean(Pod *pod);
-/* All processes of the machine have ended. */
+/* Ends all processes of the machine. */
 void pods_reboot(void);

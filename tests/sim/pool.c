@@ -21,7 +21,7 @@ struct RdmadWorkPool {
 	GQueue finished; /* of RdmadJob */
 };
 
-static RdmadWorkPool *pool; /* of this life */
+static RdmadWorkPool *pool; /* the pool of this life */
 static Decisions *decisions;
 
 void pool_begin(Decisions *from)
@@ -66,7 +66,7 @@ void pool_work(void)
 	g_assert_cmpint(write(pool->wake, &one, sizeof(one)), ==, sizeof(one));
 }
 
-/* ---- as core/base/work-pool.h has them ---- */
+/* ---- the functions of core/base/work-pool.h ---- */
 
 #define POOL(function) __wrap_rdmad_work_pool_##function
 

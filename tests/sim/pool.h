@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The work pool without threads, in the place of core/base/work-pool.c
+ * The work pool without threads, which replaces core/base/work-pool.c
  *
- * A job runs whole, at the time that a decision gives it: at once, late, or after its deadline.
+ * A job runs as a whole at the time that a decision chooses: at once, late, or after its deadline.
  */
 #pragma once
 
@@ -10,5 +10,5 @@
 
 void pool_begin(Decisions *decisions);
 gint64 pool_due_us(void);
-/* Runs the job that is due first. */
+/* Runs the job that is due next. */
 void pool_work(void);

@@ -20,29 +20,29 @@
 #include "turns.h"
 
 #define NETWORK	     "sim"
-#define AGAIN_MS     200  /* of a shim that finds nobody */
-#define TRIES	     10u  /* then it gives up, or spools */
-#define DEL_AGAIN_MS 5000 /* of a runtime whose DEL failed */
+#define AGAIN_MS     200  /* of a shim that cannot connect */
+#define TRIES	     10u  /* after which it fails, or spools the request */
+#define DEL_AGAIN_MS 5000 /* of a runtime after a failed DEL */
 #define PATIENCE_MS  240000
 
 typedef enum { TO_ADD, TO_DEL } Next;
 
-/* A sandbox with what is done to it. */
+/* A sandbox, with its pending requests. */
 typedef struct {
-	Sandbox s; /* first: others have no more of it */
+	Sandbox s; /* first: other files see only this member */
 	char *path;
 	guint64 device, inode;
 	guint number;
 	Next next;
 	guint tries;
-	gboolean again; /* what was answered is asked for once more */
-	char *result;	/* of ADD */
+	gboolean again; /* the request is repeated after its response */
+	char *result;	/* response of ADD */
 	struct Call *call;
 	RdmadEvent *timer;
 } Box;
 
 typedef struct Call {
-	Box *box; /* NULL: nobody waits for the answer */
+	Box *box; /* NULL: nobody waits for the response */
 	const char *command;
 	RdmadMessagePeer *peer;
 } Call;
@@ -102,7 +102,7 @@ const GPtrArray *runtime_sandboxes(void)
 	return runtime.boxes;
 }
 
-/* ---- what a request says ---- */
+/* ---- contents of a request ---- */
 
 static json_t *previous_new(const Box *box)
 {
@@ -111,7 +111,7 @@ static json_t *previous_new(const Box *box)
 				       "name", "eth0", "sandbox", box->path);
 }
 
-/* A shared NIC gives addresses that somebody else has chosen; a whole one brings its own. */
+/* A shared NIC gets addresses of an IPAM plugin; an exclusive one keeps its own. */
 static char *input_of(const Box *box)
 {
 	json_t *json = json_pack("{s:s, s:s, s:s, s:o}", "cniVersion", "1.0.0", "name", NETWORK,
@@ -151,7 +151,7 @@ static int netns_of(const Box *box)
 	return box->s.netns && box->s.netns->path ? open(box->path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void box_work(gpointer data);
 
@@ -201,7 +201,7 @@ static gboolean request_send(Call *call, const GStrv environment, const char *in
 				       NULL);
 }
 
-/* NULL: nobody is there. */
+/* Returns NULL if nobody listens. */
 static Call *call_new(Box *box, const char *command, const GStrv environment, const char *input,
 		      int netns)
 {
@@ -232,7 +232,7 @@ static Call *box_ask(Box *box, const char *command)
 	return call_new(box, command, environment, input, netns);
 }
 
-/* ---- the spool, by rdmad-cni's own code ---- */
+/* ---- the spool, written by rdmad-cni's own code ---- */
 
 static gboolean spool(const Box *box)
 {
@@ -260,7 +260,7 @@ static gboolean spool(const Box *box)
 	return status == 0;
 }
 
-/* ---- the life of a sandbox ---- */
+/* ---- life cycle of a sandbox ---- */
 
 static void netns_remove(Box *box)
 {
@@ -305,7 +305,7 @@ static void added(Box *box, int status, const char *text)
 		box_go(box, TO_DEL);
 		return;
 	}
-	/* Somebody has asked twice, and gets the same. */
+	/* A repeated request must get the same response. */
 	if (!box->again && special(12)) {
 		box->again = TRUE;
 		box_go(box, TO_ADD);
@@ -331,7 +331,7 @@ static void deleted(Box *box, int status)
 	}
 }
 
-/* `status` -1: nobody has answered. */
+/* `status` -1: there was no response. */
 static void call_ended(Call *call, int status, const char *text)
 {
 	Box *box = call->box;
@@ -355,8 +355,8 @@ static void call_ended(Call *call, int status, const char *text)
 		deleted(box, status);
 }
 
-/* rdmad-cni finds nobody. */
-static void nobody(Box *box)
+/* rdmad-cni cannot connect. */
+static void connect_failed(Box *box)
 {
 	const guint tries = box->next == TO_DEL && special(3) ? 1 : TRIES;
 
@@ -370,7 +370,7 @@ static void nobody(Box *box)
 		rdmad_event_arm(box->timer, DEL_AGAIN_MS);
 }
 
-/* A call that hangs is given up by the runtime, and is asked for again, or undone. */
+/* Abandons a call that hangs; the runtime repeats the request, or undoes it. */
 static void box_work(gpointer data)
 {
 	Box *box = data;
@@ -383,7 +383,7 @@ static void box_work(gpointer data)
 	if (box->call)
 		rdmad_event_arm(box->timer, PATIENCE_MS);
 	else
-		nobody(box);
+		connect_failed(box);
 }
 
 static Box *box_new(const Pod *pod)
@@ -408,7 +408,7 @@ static Box *box_new(const Pod *pod)
 	return box;
 }
 
-/* NULL: it has none. */
+/* Returns NULL if the pod has no sandbox. */
 static Box *box_of(const Pod *pod)
 {
 	for (guint i = runtime.boxes->len; i-- > 0;) {
@@ -420,7 +420,7 @@ static Box *box_of(const Pod *pod)
 	return NULL;
 }
 
-/* ---- what kubelet and the operator ask for ---- */
+/* ---- functions for kubelet and the operator ---- */
 
 gboolean runtime_makes_network(const Pod *pod)
 {
@@ -436,7 +436,7 @@ void runtime_pod_ended(const Pod *pod)
 	if (!box)
 		return;
 	box->s.ready = box->again = FALSE;
-	/* The runtime hears of nobody that its ADD is over. */
+	/* The response of the ADD is lost. */
 	if (box->call && special(2)) {
 		box->call->box = NULL;
 		box->call = NULL;
@@ -478,12 +478,12 @@ void runtime_check(guint which)
 	}
 }
 
-void runtime_calm(void)
+void runtime_end_deviations(void)
 {
 	runtime.calm = TRUE;
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 void runtime_begin(RdmadLoop *loop, const RuntimeOps *ops, Decisions *decisions)
 {
@@ -496,7 +496,7 @@ void runtime_begin(RdmadLoop *loop, const RuntimeOps *ops, Decisions *decisions)
 	runtime.boxes = g_ptr_array_new_with_free_func(box_free);
 }
 
-/* Of a sandbox that it finds when it starts it knows no namespace any more. */
+/* After a boot, the runtime does not know the namespaces of its sandboxes. */
 void runtime_reboot(void)
 {
 	for (guint i = runtime.boxes->len; i-- > 0;) {

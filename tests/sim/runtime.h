@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The container runtime and rdmad-cni: sandboxes of pods, and the requests that come of them
+ * The container runtime and rdmad-cni: sandboxes of pods, and their requests
  *
  *	namespace made -> ADD -> the pod starts ... the pod ends -> DEL -> namespace removed
  *
- * A failed ADD is followed by a DEL and another sandbox.  Replies are lost, requests repeated; a DEL overtakes its ADD,
- * comes after the end of the namespace, twice, or lands in the spool while nobody listens.
+ * A failed ADD is followed by a DEL and another sandbox.  Responses are lost and requests repeated;
+ * a DEL may overtake its ADD, follow the end of the namespace, come twice, or be spooled while
+ * rdmad does not listen.
  */
 #pragma once
 
@@ -17,32 +18,32 @@ typedef struct {
 	char *id, *pod_name, *pod_uid;
 	const char *resource;
 	guint slots;
-	Netns *netns;	/* NULL: gone */
-	gboolean ready; /* ADD was answered, and DEL has not begun */
-	GStrv names;	/* of the links that ADD has promised */
+	Netns *netns;	/* NULL: removed */
+	gboolean ready; /* ADD has succeeded, and DEL has not begun */
+	GStrv names;	/* names of the links in the response of ADD */
 } Sandbox;
 
 typedef struct {
 	void (*attached)(const Sandbox *sandbox);
-	/* ADD was answered with an error; what it did is undone. */
+	/* ADD has failed; its effects are undone. */
 	void (*refused)(const Sandbox *sandbox, const char *error);
-	/* A CHECK of one that is ready. */
+	/* A CHECK of a ready sandbox has ended. */
 	void (*checked)(const Sandbox *sandbox, const char *error);
-	void (*changed)(void); /* kubelet looks */
+	void (*changed)(void); /* for kubelet */
 } RuntimeOps;
 
-/* Borrows `boot_id`: a file. */
+/* `boot_id` is the path of a file, borrowed. */
 void runtime_begin(RdmadLoop *loop, const RuntimeOps *ops, Decisions *decisions);
 void runtime_end(void);
 void runtime_reboot(void);
 
-/* TRUE: the network of the pod is made; else it is begun, or goes on. */
+/* Returns TRUE if the network of the pod is ready; otherwise starts or continues it. */
 gboolean runtime_makes_network(const Pod *pod);
 void runtime_pod_ended(const Pod *pod);
 void runtime_collect(void);
-/* CHECK of one, or (`which` G_MAXUINT) of all. */
+/* Checks one sandbox, or all (`which` G_MAXUINT). */
 void runtime_check(guint which);
-/* Requests come one after the other without a fault of their own. */
-void runtime_calm(void);
-/* Of Sandbox. */
+/* Ends the deviations of the runtime: requests come in order. */
+void runtime_end_deviations(void);
+/* Returns an array of Sandbox. */
 const GPtrArray *runtime_sandboxes(void);

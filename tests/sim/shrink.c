@@ -44,8 +44,8 @@ char *shrink_try(Decisions *decisions, guint steps)
 	return found;
 }
 
-/* Replaces it by the candidate if that breaks the same rule.  The candidate is a trace that nobody has run: it is
- * read as it would be from a file. */
+/* Replaces `best` by the candidate if that breaks the same rule.  The candidate was not run before,
+ * like a trace from a file. */
 static gboolean take_if_fails(Decisions **best, Decisions *candidate, const char *rule, guint steps)
 {
 	g_autofree char *found = NULL;
@@ -63,7 +63,7 @@ static gboolean take_if_fails(Decisions **best, Decisions *candidate, const char
 	return TRUE;
 }
 
-/* In halves first. */
+/* Removes halves first. */
 static gboolean steps_remove(Decisions **best, const char *rule, guint steps)
 {
 	gboolean any = FALSE;

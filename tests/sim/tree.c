@@ -101,7 +101,7 @@ static void entry_attach(TreeEntry *entry, TreeEntry *parent)
 	changed(directory);
 }
 
-/* It keeps its parent, whose path it still has. */
+/* Keeps the parent, so that the entry still has its path. */
 static void entry_detach(TreeEntry *entry)
 {
 	TreeFile *directory = entry->parent->file;
@@ -140,7 +140,7 @@ void tree_entry_path(const TreeEntry *entry, char *path, gsize size)
 		g_strlcat(path, " (deleted)", size);
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 static TreeEntry *entry_below(const TreeEntry *directory, const char *name, gsize length)
 {
@@ -160,7 +160,7 @@ static gboolean fail_with(int errnum)
 static gboolean find(TreeEntry *top, TreeEntry *at, const char *path, gboolean follow,
 		     TreePlace *place, guint links);
 
-/* Where a link leads to that is in `at`. */
+/* Follows a link in the directory `at`. */
 static gboolean find_target(TreeEntry *top, TreeEntry *at, const TreeEntry *link, TreePlace *place,
 			    guint links)
 {
@@ -212,7 +212,7 @@ gboolean tree_find(TreeEntry *top, TreeEntry *at, const char *path, gboolean fol
 	return find(top, at, path, follow, place, 0);
 }
 
-/* ---- changing ---- */
+/* ---- changes ---- */
 
 static void entry_put(TreeEntry *entry, TreeEntry *parent)
 {

@@ -2,12 +2,12 @@
 /*
  * The tree of files of the world, in memory
  *
- * All that is below TREE_ROOT is here and not in the kernel: the machine, the disk, /run, kubelet's directories.  Files
- * have names as on any Linux file system: several of one file, and one that is removed while somebody has it open
- * lives on.  A directory lists its newest name first, as tmpfs does.  What inotify tells of a file is a matter of its
- * file system (notify.h); a new file is of that of its directory.
+ * Everything below TREE_ROOT is here and not in the kernel: the machine, the disk, /run, kubelet's
+ * directories.  As on any Linux file system, a file may have several names, and a removed file
+ * exists while it is open.  A directory lists its newest name first, as tmpfs does.  The events of
+ * inotify depend on the file system (notify.h), which a new file has from its directory.
  *
- * Errors are -1, FALSE or NULL with errno.  Who asks is root.
+ * Errors are -1, FALSE or NULL with errno.  The caller is root.
  */
 #pragma once
 
@@ -28,16 +28,16 @@ typedef struct {
 	mode_t mode;
 	TreeKind kind;
 	ino_t number;
-	guint entries; /* that are not freed */
-	nlink_t names; /* that it has in directories */
+	guint entries; /* entries that refer to it */
+	nlink_t names; /* names in directories */
 	struct timespec changed;
-	GByteArray *bytes; /* a regular file's */
-	char *target; /* where a link leads, or the name of a socket among the kernel's abstract ones */
-	TreeEntry *newest; /* in a directory */
-	GSList *watches;   /* notify.c */
+	GByteArray *bytes; /* of a regular file */
+	char *target;	   /* of a link; for a socket, its abstract name in the kernel */
+	TreeEntry *newest; /* of a directory */
+	GSList *watches;   /* of notify.c */
 } TreeFile;
 
-/* A name, which may be gone from its directory. */
+/* A name, which may have been removed from its directory. */
 struct TreeEntry {
 	TreeEntry *parent, *newer, *older;
 	TreeFile *file;
@@ -47,7 +47,7 @@ struct TreeEntry {
 	gboolean gone;
 };
 
-/* The place that a path names; `entry` NULL: `parent` has no such name. */
+/* The place of a path; `entry` NULL: `parent` has no such name. */
 typedef struct {
 	TreeEntry *parent, *entry;
 	const char *name;
@@ -57,25 +57,25 @@ typedef struct {
 TreeEntry *tree_root(void);
 TreeEntry *tree_entry_ref(TreeEntry *entry);
 void tree_entry_unref(TreeEntry *entry);
-/* As the kernel writes it into /proc/self/fd. */
+/* Returns the path in the form of /proc/self/fd. */
 void tree_entry_path(const TreeEntry *entry, char *path, gsize size);
 
-/* From `at` on; links that are absolute, and "..", stay below `root`. */
+/* Resolves a path from `at`; absolute links and ".." stay below `root`. */
 gboolean tree_find(TreeEntry *root, TreeEntry *at, const char *path, gboolean follow,
 		   TreePlace *place);
 
 /* Makes a file of this type and mode; borrowed. */
 TreeEntry *tree_make(const TreePlace *place, mode_t mode);
-/* Of no directory. */
+/* Makes a file without a directory. */
 TreeEntry *tree_make_nameless(const char *name);
 gboolean tree_link(TreeFile *file, const TreePlace *place);
 gboolean tree_remove(TreeEntry *entry, gboolean is_dir);
 gboolean tree_rename(TreeEntry *entry, const TreePlace *to, gboolean replace);
-/* As write() and truncate() do it: what nobody wrote is 0. */
+/* Change contents as write() and truncate() do; gaps are filled with 0. */
 void tree_write(GByteArray *file, const void *bytes, gsize size, gsize at);
 void tree_set_size(GByteArray *file, gsize size);
-/* The contents have changed. */
+/* Records that the contents have changed. */
 void tree_touch(TreeEntry *entry);
-/* How often something was changed, of all files. */
+/* Returns the number of changes of all files. */
 guint64 tree_changes(void);
 void tree_stat(const TreeFile *file, struct stat *st);

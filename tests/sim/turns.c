@@ -8,18 +8,18 @@
 
 #include "clock.h"
 
-#define TURNS_MAX 200000u /* without the time moving: somebody spins */
+#define TURNS_MAX 200000u /* limit of turns while the time does not move: something spins */
 
-/* The wraps of the linker: rdmad_loop_new() of anyone is seen here. */
+/* Wrapped by the linker, to see all loops. */
 RdmadLoop *__real_rdmad_loop_new(void);
 RdmadLoop *__wrap_rdmad_loop_new(void);
 
 typedef struct {
 	RdmadLoop *loop;
 	int epoll;
-	gint64 due_us;	/* of its next timer, when it has nothing else to do */
+	gint64 due_us;	/* time of its next timer, while it is idle */
 	gboolean idle;	/* the last turn found nothing */
-	gboolean still; /* no descriptor is ready, and nothing was stirred since that was seen */
+	gboolean still; /* no descriptor is ready, and turns_stir() was not called since */
 } Side;
 
 static struct {
@@ -28,10 +28,10 @@ static struct {
 	Side rdmad, kubelet;
 	int last_epoll;
 	gboolean in_rdmad;
-	guint turns; /* since the time moved */
+	guint turns; /* since the time has moved */
 } turns;
 
-/* ---- what may wake a loop ---- */
+/* ---- wake-ups ---- */
 
 void turns_stir(void)
 {
@@ -91,9 +91,9 @@ void turns_set_in_rdmad(gboolean in_rdmad)
 	turns.in_rdmad = in_rdmad;
 }
 
-/* ---- one side ---- */
+/* ---- kubelet's loop ---- */
 
-/* Events that are ready together come in any order: the list begins somewhere else. */
+/* Changes the order of simultaneous events by rotating the list. */
 static void events_rotate(struct epoll_event *events, guint n)
 {
 	const guint by = n > 1 ? decide_rarely(turns.decisions, DECIDE_ORDER, 4, n) : 0;
@@ -119,7 +119,7 @@ static int events_ready(Side *side, struct epoll_event *events, int max)
 	return n;
 }
 
-/* TRUE: it had something to do. */
+/* Returns TRUE if the loop had something to do. */
 static gboolean kubelet_turn(void)
 {
 	if (!turns.kubelet.loop)
@@ -142,9 +142,9 @@ static int kubelet_wait(struct epoll_event *events, int max, int timeout_ms)
 	return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all loops ---- */
 
-/* TRUE: something was done, or the time has moved towards `until_us`. */
+/* Returns TRUE if something was done, or the time has moved towards `until_us`. */
 static gboolean others_turn(gint64 until_us)
 {
 	gint64 next_us;
@@ -152,7 +152,7 @@ static gboolean others_turn(gint64 until_us)
 	if (++turns.turns > TURNS_MAX)
 		g_error("%u turns at one time: somebody spins", TURNS_MAX);
 	if (kubelet_turn()) {
-		/* Effects before and after a turn of kubelet differ in time. */
+		/* So that effects before and after a turn of kubelet have different times. */
 		clock_move_to(clock_now_us() + 1);
 		return TRUE;
 	}

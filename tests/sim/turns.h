@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns: whose code runs next
+ * Turns: the order in which the parts of the world run
  *
- * This program defines epoll_wait().  rdmad's loop asks it when rdmad has nothing left to do: the others then
- * have their turns inside of it, and the time moves to what is due first.  Kubelet has a loop of its own on the same
- * thread, so a message is seen by the other side when a decision says so.
+ * This program defines epoll_wait().  rdmad's loop calls it when rdmad has nothing left to do: the
+ * other parts then have their turns inside the call, and the time advances to the next event.
+ * Kubelet has its own loop on the same thread, so decisions determine when the other side sees a
+ * message.
  */
 #pragma once
 
 #include "base/loop.h"
 #include "decisions.h"
 
-/* What the world has to do besides the two loops. */
+/* Work of the world besides the two loops. */
 typedef struct {
-	/* When it is due; G_MAXINT64: never. */
+	/* Returns the time of the next work; G_MAXINT64: none. */
 	gint64 (*due_us)(void);
 	void (*work)(void);
-	/* Whether rdmad's life ends now. */
+	/* Returns whether rdmad's life ends now. */
 	gboolean (*is_over)(void);
 } TurnsOps;
 
 void turns_begin(const TurnsOps *ops, Decisions *decisions);
-/* A new loop: the one of kubelet, until turns_end(); all that are made by rdmad are rdmad's. */
+/* Makes the loop of kubelet.  Loops that rdmad makes until turns_end() are rdmad's. */
 RdmadLoop *turns_kubelet_loop_new(void);
 void turns_end(void);
-/* While no rdmad runs: what the others do until then. */
+/* Runs the others until then, while no rdmad runs. */
 void turns_without_rdmad(gint64 until_us);
-/* Something was done to a descriptor of the kernel's: one that was not ready may be so now. */
+/* Call after a change of a kernel descriptor, which may be ready now. */
 void turns_stir(void);
-/* Whether rdmad's own code runs now. */
+/* Returns whether rdmad's own code is running. */
 gboolean turns_in_rdmad(void);
 void turns_set_in_rdmad(gboolean in_rdmad);

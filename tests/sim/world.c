@@ -19,7 +19,7 @@
 #include "workshop.h"
 
 #define FIRST_US   (3 * SIM_S)
-#define QUIET_US   (700 * SIM_S) /* podresources is listed each 300 s when nothing happens */
+#define QUIET_US   (700 * SIM_S) /* longer than podresources' interval of 300 s without events */
 #define RESTART_US (2 * SIM_S)	 /* RestartSec of a unit */
 
 static const gint64 pauses_us[] = { 1 * SIM_MS, 10 * SIM_MS, 100 * SIM_MS,
@@ -29,8 +29,8 @@ static const guint pause_weights[] = { 30, 25, 20, 15, 8, 2 };
 typedef enum { PHASE_STEPS, PHASE_QUIET, PHASE_OVER } Phase;
 
 static struct {
-	const char *root; /* of what is in memory */
-	char *workshop;
+	const char *root; /* of the tree in memory */
+	char *workshop;	  /* a directory of the kernel, for files that the tree cannot have */
 	Decisions *decisions;
 	guint weights[N_ACTIONS];
 	Phase phase;
@@ -46,7 +46,7 @@ static void calm(void)
 	world.phase = PHASE_QUIET;
 	world.step_us = clock_now_us();
 	world.quiet_until_us = world.step_us + QUIET_US;
-	actions_calm();
+	actions_end_faults();
 }
 
 static void step(void)
@@ -63,7 +63,7 @@ static void step(void)
 							   pause_weights, G_N_ELEMENTS(pauses_us))];
 }
 
-/* The judge looks each second.  A life that failed a moment ago is started again first. */
+/* Calls the judge every second, after restarting a life that has just failed. */
 static void end(void)
 {
 	world.step_us = clock_now_us() + SIM_S;
@@ -92,14 +92,14 @@ static void work(void)
 		step();
 	else
 		end();
-	judge_look();
+	judge_check();
 }
 
 static const TurnsOps turns_ops = { due_us, work, life_is_over };
 
 /* ---- a run ---- */
 
-/* Swarm: each run has some of the actions, and some of them often. */
+/* Swarm testing: each run has only some of the actions, some of them often. */
 static void weights_draw(void)
 {
 	static const guint weights[] = { 0, 1, 3, 9 };

@@ -2,8 +2,8 @@
 /*
  * The world: what happens, and when
  *
- * A run is a number of steps, each an action of somebody (actions.c) and a pause, and then a quiet time in which
- * all must come right again.
+ * A run is a number of steps, each with an action (actions.c) and a pause, followed by a quiet time
+ * in which everything must recover.
  */
 #pragma once
 
@@ -14,6 +14,6 @@ typedef struct {
 } WorldTotals;
 
 void world_make(void);
-/* TRUE: the judge is content.  `steps`: at most. */
+/* Runs at most `steps` steps.  Returns TRUE if no rule was broken. */
 gboolean world_run(Decisions *decisions, guint steps);
 const WorldTotals *world_totals(void);

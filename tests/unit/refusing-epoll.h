@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An epoll that refuses on demand: libevent calls these instead of libc's.  Included once a program. */
+/* An epoll that fails on request: libevent calls these functions instead of libc's.  Include once
+ * per program. */
 #pragma once
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The errno that each fails with; 0: it does not. */
+/* The errno of each failing call; 0: it succeeds. */
 static struct {
 	int create, ctl;
 } refuse;

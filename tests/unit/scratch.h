@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory for one test, removed with all that is in it. */
+/* A directory for one test, removed with its contents */
 #pragma once
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A family of stats as a line: "a,b 1;c,d 2;", for a histogram the number of what it observed. */
+/* A family of stats as one line, "a,b 1;c,d 2;"; a histogram shows the number of observations */
 #pragma once
 
 #include <rdmad/stats.h>

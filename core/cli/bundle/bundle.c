@@ -17,7 +17,7 @@
 
 #define API "/api/v1/"
 
-/* Of the API, beside its status and its commands. */
+/* Resources of the API, beside the status and the commands. */
 static const char *const answers[] = { "doctor",   "devices", "allocations",
 				       "topology", "events",  "attributes" };
 
@@ -54,7 +54,7 @@ static void add_config_file(const Bundle *bundle, const char *path)
 		add_text(bundle, name, text);
 }
 
-/* The file that rdmad says it has, or the default; and the drop-ins beside it. */
+/* Adds the file that rdmad reports, or the default, and its drop-ins. */
 static void add_config(const Bundle *bundle, const json_t *status)
 {
 	const json_t *config = json_object_get(status, "config");
@@ -78,9 +78,9 @@ static void add_config(const Bundle *bundle, const json_t *status)
 		g_dir_close(dir);
 }
 
-/* ---- the daemon's part ---- */
+/* ---- responses of the daemon ---- */
 
-/* New reference; NULL is noted. */
+/* Returns a new reference; notes a missing response in the archive and returns NULL. */
 static json_t *add_answer(const Bundle *bundle, const char *what)
 {
 	g_autoptr(GError) error = NULL;
@@ -102,7 +102,7 @@ static json_t *add_answer(const Bundle *bundle, const char *what)
 	return answer;
 }
 
-/* Of modules: those that need no argument. */
+/* Adds the responses of modules' commands that need no argument. */
 static void add_module_answers(const Bundle *bundle, const json_t *commands)
 {
 	const json_t *command;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RDMA devices, network interfaces, PCI functions, and the links between them. */
+/* Records RDMA devices, network interfaces, PCI functions, and the links between them */
 #include "cli/bundle/bundle.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "hardware/sysroot.h"
 
-/* Directories of a class device are shallow; a loop of them is not possible without links. */
+/* A limit: directories of class devices are shallow, and links are not followed. */
 #define DEPTH_MAX 12
 
 static const char *const classes[] = {
@@ -39,10 +39,10 @@ static const char *const pci_files[] = {
 };
 static const char *const links[] = { "driver", "subsystem", "device", "master", "physfn", NULL };
 static const char *const link_prefixes[] = { "virtfn", "lower_", "upper_", NULL };
-/* Large, or of no use, or noise. */
+/* Directories that are large, irrelevant or change all the time. */
 static const char *const left_out[] = { "power",  "queues", "statistics", "uevent",
 					"brport", "bridge", NULL };
-/* Network, display, bridge, accelerator. */
+/* Network, display, bridge, accelerator controllers. */
 static const char *const pci_classes[] = { "0x02", "0x03", "0x06", "0x12", NULL };
 
 typedef struct {
@@ -63,7 +63,7 @@ static char *in_archive(const char *path)
 	return g_strconcat("machine/", path, NULL);
 }
 
-/* A directory in its place cannot be read either, also by root. */
+/* Records a directory in its place, which even root cannot read as a file. */
 static void record_unreadable(const Recorder *recorder, const char *path, int errnum)
 {
 	g_autofree char *name = in_archive(path);
@@ -104,7 +104,8 @@ static void record_link(const Recorder *recorder, int dir, const char *name, con
 
 static void record_directory(const Recorder *recorder, const char *path, int depth);
 
-/* `files` NULL: all of a directory that belongs to a device; else only these, and no directories. */
+/* `files` NULL: records everything in a directory of a device; else only these files, and no
+ * directories. */
 static void record_entry(const Recorder *recorder, int dir, const char *parent, const char *name,
 			 const char *const *files, int depth)
 {
@@ -118,7 +119,7 @@ static void record_entry(const Recorder *recorder, int dir, const char *parent, 
 		if (g_strv_contains(links, name) || starts_with_one(name, link_prefixes))
 			record_link(recorder, dir, name, path);
 	} else if (S_ISREG(st.st_mode)) {
-		/* Attributes for root alone (secrets of drivers) are nobody's business. */
+		/* Omits attributes that only root may read, because they may be secrets. */
 		if ((!files || named) && st.st_mode & S_IROTH)
 			record_file(recorder, dir, name, path);
 	} else if (S_ISDIR(st.st_mode) && !files) {
@@ -128,7 +129,7 @@ static void record_entry(const Recorder *recorder, int dir, const char *parent, 
 	}
 }
 
-/* Empty when it cannot be read, which is noted. */
+/* Returns an empty list if the directory is unreadable, which is recorded. */
 static char **record_names(const Recorder *recorder, const char *path)
 {
 	g_autoptr(GError) error = NULL;
@@ -160,15 +161,15 @@ static void record_directory(const Recorder *recorder, const char *path, int dep
 	record_entries(recorder, path, NULL, depth);
 }
 
-/* A PCI function, an auxiliary device: chosen files, no children. */
+/* Records selected files of a PCI function or an auxiliary device, without its children. */
 static void record_function(const Recorder *recorder, const char *path)
 {
 	record_entries(recorder, path, pci_files, 0);
 }
 
-/* ---- where to begin ---- */
+/* ---- starting points ---- */
 
-/* NULL: it leads to no device. */
+/* Returns NULL if the link leads to no device. */
 static char *device_path(const Recorder *recorder, const char *path)
 {
 	char *target = rdmad_sysroot_resolve(recorder->root, path, NULL);
@@ -179,7 +180,7 @@ static char *device_path(const Recorder *recorder, const char *path)
 	return NULL;
 }
 
-/* The device that a class device hangs under, when it is not a PCI function itself. */
+/* Records the parent of a class device if the device is not a PCI function itself. */
 static void record_parent(const Recorder *recorder, const char *path)
 {
 	g_autofree char *class = g_path_get_dirname(path);
@@ -190,7 +191,7 @@ static void record_parent(const Recorder *recorder, const char *path)
 		record_function(recorder, parent);
 }
 
-/* One link, and all of the device that it names. */
+/* Records one link, and the whole device that it names. */
 static void record_device(const Recorder *recorder, int dir, const char *base, const char *name)
 {
 	g_autofree char *path = g_build_filename(base, name, NULL);

@@ -9,7 +9,7 @@
 
 #include "cli/import/field.h"
 
-#define SLOTS	 200 /* of each device */
+#define SLOTS	 200 /* slots per device */
 #define RESOURCE "erdma"
 
 typedef struct {
@@ -34,7 +34,7 @@ typedef struct {
 	gboolean device_plugin;
 } Controller;
 
-/* Of the values' `config`, which becomes config.json. */
+/* Keys of `config`, which becomes config.json. */
 static const RdmadImportField CONTROLLER_FIELDS[] = {
 	RDMAD_IMPORT_FIELD("enableDevicePlugin", RDMAD_IMPORT_FLAG, Controller, device_plugin),
 	{ .key = "localERIDiscovery",
@@ -72,7 +72,7 @@ gboolean rdmad_import_is_erdma(const json_t *config)
 	       rdmad_import_get(rdmad_import_get(config, "config"), "localERIDiscovery");
 }
 
-/* The one of an earlier source, or a new one. */
+/* Returns the resource of an earlier source, or a new one. */
 static RdmadImportResource *resource_get(RdmadImport *import, GError **error)
 {
 	RdmadImportResource *resource;
@@ -92,7 +92,8 @@ static RdmadImportResource *resource_get(RdmadImport *import, GError **error)
 	return rdmad_import_add(import, resource, error) ? resource : NULL;
 }
 
-/* "i-XXX erdma_0/erdma_1"; "i-*" is every instance.  FALSE: it is of one instance. */
+/* Parses "i-XXX erdma_0/erdma_1"; "i-*" is every instance.  Returns FALSE if the entry is for one
+ * instance. */
 static gboolean exposed_add(const char *entry, GPtrArray *names)
 {
 	g_auto(GStrv) words = g_strsplit(entry, " ", 2);
@@ -147,7 +148,7 @@ static gboolean import_exposed(RdmadImport *import, const Agent *agent,
 	return TRUE;
 }
 
-/* "" is what "auto" is: by the GPUs, where the driver is not loaded yet. */
+/* "" means "auto": the choice depends on the GPUs if the driver is not loaded yet. */
 static gboolean import_driver(RdmadImport *import, const char *prefer, GError **error)
 {
 	static const char *const known[] = { "default", "compat", "ofed", NULL };

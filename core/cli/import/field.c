@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of selectors: from the plugins' forms to rdmad's. */
+/* Conversion of selector values from the plugins' syntax to rdmad's */
 #include "cli/import/field.h"
 
 #include <rdmad/error.h>
@@ -23,7 +23,7 @@ char *rdmad_import_convert_pattern(const char *text, GError **error)
 	return g_strdup(text);
 }
 
-/* "15b3", "0x15B3" -> "15b3"; NULL for anything else. */
+/* Converts "15b3" or "0x15B3" to "15b3"; returns NULL if it is invalid. */
 static char *hex16(const char *text)
 {
 	const char *digits = g_str_has_prefix(text, "0x") ? text + 2 : text;
@@ -58,7 +58,7 @@ char *rdmad_import_convert_number(const char *text, GError **error)
 	return g_strdup(text);
 }
 
-/* "0000:3b:00.0", `length` bytes of it. */
+/* Checks `length` bytes for "0000:3b:00.0". */
 static gboolean pci_address_ok(const char *text, gsize length)
 {
 	static const char form[] = "xxxx:xx:xx.o";
@@ -93,7 +93,7 @@ char *rdmad_import_convert_link_type(const char *text, GError **error)
 			    "is not a link type of RDMA devices: \"ether\" or \"infiniband\"");
 }
 
-/* "7" or "0-3" */
+/* Accepts "7" or "0-3". */
 static gboolean range_ok(const char *part)
 {
 	g_auto(GStrv) ends = g_strsplit(part, "-", 3);
@@ -107,7 +107,7 @@ static gboolean range_ok(const char *part)
 	return numbers[0] <= numbers[1];
 }
 
-/* The part after "#": "0-3,7". */
+/* Checks the part after "#": "0-3,7". */
 static gboolean ranges_ok(const char *text)
 {
 	g_auto(GStrv) parts = g_strsplit(text, ",", -1);
@@ -142,7 +142,7 @@ char *rdmad_import_convert_pci_range(const char *text, GError **error)
 
 /* ---- The keys of a JSON object by a table, as the plugins' own parser takes them: case does not matter, null is absent, and a key that is not known is not an error ---- */
 
-#define VALUES_MAX 8192u /* in all; rdmad.conf may have twice as many settings */
+#define VALUES_MAX 8192u /* limit of all values; rdmad.conf may have twice as many settings */
 
 static const char *type_name(const json_t *value)
 {
@@ -216,13 +216,14 @@ static gboolean read_flag(RdmadImport *import, const char *path, const json_t *v
 static void mind_value(RdmadImport *import, const RdmadImportField *field, const char *path,
 		       const char *text)
 {
-	/* The plugins compare texts whole. */
+	/* The plugins compare whole texts. */
 	if (text[0] == '!' || strpbrk(text, "*?"))
 		rdmad_import_mind(import, path,
 				  "a pattern for rdmad; the plugin took it literally");
 }
 
-/* Examples that people copy name the driver of the RDMA subsystem, which no PCI function has. */
+/* Replaces the driver of the RDMA subsystem, which common examples have, by that of the PCI
+ * function. */
 static char *driver_meant(RdmadImport *import, const RdmadImportField *field, const char *path,
 			  char *text)
 {
@@ -272,7 +273,7 @@ static gboolean read_selector(RdmadImport *import, const RdmadImportField *field
 			return FALSE;
 		g_ptr_array_add(values, value);
 	}
-	if (values->len == 0) /* as if it were not there */
+	if (values->len == 0) /* an empty list counts as absent */
 		return TRUE;
 	g_ptr_array_add(values, NULL);
 	rdmad_import_group_add(group, field->ours, (char **)g_ptr_array_steal(values, NULL));

@@ -22,7 +22,7 @@ typedef struct {
 	gsize offset;
 	const char *lost; /* LOST: the reason */
 	const char *ours; /* SELECTOR: its name in rdmad's configuration */
-	/* SELECTOR: the text as rdmad writes it, or NULL and what is wrong. */
+	/* SELECTOR: returns the text in rdmad's syntax, or NULL with an error. */
 	char *(*convert)(const char *text, GError **error);
 } RdmadImportField;
 
@@ -34,7 +34,7 @@ typedef struct {
 /* `object` is of any type; `fields` ends with a NULL key; the values of absent keys are kept. */
 gboolean rdmad_import_read(RdmadImport *import, const char *path, const json_t *object,
 			   const RdmadImportField *fields, gpointer out, GError **error);
-/* The value of a key, NULL where it is absent or null; case does not matter. */
+/* Returns the value of a key, or NULL if it is absent or null.  Ignores case. */
 json_t *rdmad_import_get(const json_t *object, const char *key);
 
 /* For RdmadImportField.convert. */

@@ -111,7 +111,8 @@ static Entry *entry_new(RdmadBackoff *backoff, const RdmadCounterKey *key)
 	return entry;
 }
 
-/* Errors that say nothing about the counter: it has vanished, or could not be opened. */
+/* Returns TRUE for errors that say nothing about the counter, which vanished or could not be
+ * opened. */
 static gboolean is_no_answer(int errnum)
 {
 	static const int errnums[] = { ENOENT, ENODEV, ENXIO, EMFILE, ENFILE, EINTR };

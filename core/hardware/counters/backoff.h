@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Back-off: what failed is left alone for a while
+ * Back-off: a counter that failed is skipped for a while
  *
- * Each try of a counter that the firmware refuses may be a line in the kernel's log.  One back-off
+ * Each read of a counter that the firmware rejects may log a line in the kernel.  One back-off
  * belongs to one device; all functions may be called from any thread.
  */
 #pragma once
@@ -11,7 +11,7 @@
 
 #define RDMAD_BACKOFF_FIRST_US (10 * G_USEC_PER_SEC)
 #define RDMAD_BACKOFF_LAST_US  (3600 * (gint64)G_USEC_PER_SEC)
-#define RDMAD_BACKOFF_MAX      4096u /* entries; counters beyond them are tried each time */
+#define RDMAD_BACKOFF_MAX      4096u /* limit of entries; further counters have no back-off */
 
 /* A counter; members as in RdmadCounter. */
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
 	guint port;
 	const char *netdev;
 	const char *name; /* NULL: the whole group */
-	gboolean held;	  /* the names are in a list that the reading holds, and are not copied */
+	gboolean held;	  /* the reading's name list holds the names, so they are not copied */
 } RdmadCounterKey;
 
 typedef struct RdmadBackoff RdmadBackoff;
@@ -29,12 +29,11 @@ RdmadBackoff *rdmad_backoff_ref(RdmadBackoff *backoff);
 void rdmad_backoff_unref(RdmadBackoff *backoff);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadBackoff, rdmad_backoff_unref)
 
-/* The errno that it failed with while it is to be left alone at `now_us` (monotonic), or 0. */
+/* Returns the errno of a counter that is in back-off at `now_us` (monotonic), or 0. */
 int rdmad_backoff_errnum(RdmadBackoff *backoff, const RdmadCounterKey *key, gint64 now_us);
-/* Records a failure: the time doubles with each try that ends in the same errno.  A vanished
- * counter (ENOENT, ENODEV, ENXIO) is not held back, nor one that was not read at all (EMFILE,
- * ENFILE, EINTR). */
+/* Records a failure: each repetition of the same errno doubles the back-off.  Has no effect for a
+ * vanished counter (ENOENT, ENODEV, ENXIO), or one that was not read (EMFILE, ENFILE, EINTR). */
 void rdmad_backoff_hold(RdmadBackoff *backoff, const RdmadCounterKey *key, int errnum,
 			gint64 now_us);
-/* It could be read. */
+/* Ends the back-off after a successful read. */
 void rdmad_backoff_lift(RdmadBackoff *backoff, const RdmadCounterKey *key);

@@ -89,7 +89,7 @@ static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, g
 		return;
 	errnum = read_value(dir, builder, i, &value);
 	if (errnum == ENOENT) {
-		/* The counter has gone: the next reading lists the directory again. */
+		/* The counter was removed: the next reading lists the directory again. */
 		builder->missing = TRUE;
 		dir->listed_us = 0;
 		return;
@@ -110,13 +110,13 @@ static void read_all(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)
 			read_one(dir, builder, i);
 }
 
-/* Many drivers have no such directory: that it was not there is remembered for a while. */
+/* Remembers a missing directory for a while, because many drivers have none. */
 static gboolean is_absent(const RdmadCounterDirectory *dir, const RdmadReadingBuilder *builder)
 {
 	return dir->errnum == ENOENT && builder->time_us < dir->listed_us + RDMAD_COUNTER_AGAIN_US;
 }
 
-/* 0: its names are known, and their files may be read until rdmad_kept_files_end(). */
+/* Returns 0 if the names are known and their files may be read until rdmad_kept_files_end(). */
 static int begin(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)
 {
 	gboolean same;
@@ -156,7 +156,7 @@ void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadReadingBuilde
 	rdmad_kept_files_end(&dir->files);
 }
 
-/* The place of a name; NULL is the first counter, and not a setting beside the counters. */
+/* Finds the index of a name.  NULL is the first counter that is not a setting. */
 static gboolean find_name(const RdmadCounterDirectory *dir, const char *name, guint *i)
 {
 	const guint n = count_names(dir);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One directory of counters in sysfs, one file each; its names are kept between readings. */
+/* A sysfs directory with one file per counter; keeps the names between readings */
 #pragma once
 
 #include "hardware/counters/kept-files.h"
 #include "hardware/counters/name-list.h"
 #include "hardware/counters/reading.h"
 
-#define RDMAD_COUNTERS_MAX 1024u /* of one directory, one port, one interface */
-/* Names, settings and rates, which hardly ever change, are read again after this time. */
+#define RDMAD_COUNTERS_MAX 1024u /* limit of one directory, one port, one interface */
+/* Names, settings and rates rarely change, and are read again after this time. */
 #define RDMAD_COUNTER_AGAIN_US (60 * G_USEC_PER_SEC)
-/* Beside a driver's counters, and none: how many milliseconds the kernel keeps their values. */
+/* A setting beside a driver's counters: the milliseconds for which the kernel caches their
+ * values. */
 #define RDMAD_COUNTER_LIFESPAN "lifespan"
 
 typedef struct {
@@ -17,7 +18,7 @@ typedef struct {
 	RdmadKeptFiles files;
 	RdmadNameList *names; /* or NULL */
 	guint first;
-	int errnum; /* of the listing */
+	int errnum; /* error of the listing */
 	gint64 listed_us;
 } RdmadCounterDirectory;
 
@@ -25,8 +26,9 @@ typedef struct {
 void rdmad_counter_directory_init(RdmadCounterDirectory *dir, RdmadCounterGroup group, guint port,
 				  char *path);
 void rdmad_counter_directory_clear(RdmadCounterDirectory *dir);
-/* Adds all that is in it; one that is not there has nothing. */
+/* Adds all counters; none if the directory is missing. */
 void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder);
-/* One value: 0 or errno, ENOENT where there is no such directory.  `name` NULL: its first counter. */
+/* Reads one counter.  Returns 0 or an errno, ENOENT if there is no directory.  `name` NULL: the
+ * first counter. */
 int rdmad_counter_directory_value(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder,
 				  const char *name, guint64 *value);

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Selection of a driver's statistics
- *
- * A driver may have thousands of statistics, a dozen for each queue.  RDMA needs flow control (PFC,
- * pause), discards, congestion marks, and errors of the link and of PCIe.  Their names differ by
- * driver.
- */
 #include "hardware/counters/ethtool.h"
 
 #include <errno.h>
@@ -19,6 +12,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* ---- selection ---- */
 
 /* Sorted; "#" is one digit.  Drivers: bnxt_en, hns3, i40e (port.*), ice (*.nic), ionic, mana
  * (hc_*), mlx4_en (*_prio_#), mlx5_core; many drivers have rx_crc_errors. */
@@ -154,14 +149,7 @@ gboolean rdmad_ethtool_names_hold(const GArray *chosen, const char *table, guint
 	return TRUE;
 }
 
-/*
- * Statistics of an interface's driver (`ethtool -S`)
- *
- * Netlink does not have them.  Three ioctls return the number, the names and the values; the driver
- * may change the number in between.  They need no capability.
- *
- * Source: net/ethtool/ioctl.c.
- */
+/* ---- statistics of one interface ---- */
 
 #define TRIES 3
 

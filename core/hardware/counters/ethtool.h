@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selection of a driver's statistics
+ * Statistics of an interface's driver (`ethtool -S`), and the selection of the relevant ones
  *
  * A driver may have thousands of statistics, a dozen for each queue.  RDMA needs flow control (PFC,
  * pause), discards, congestion marks, and errors of the link and of PCIe.  Their names differ by
  * driver.
+ *
+ * Netlink does not have them.  Three ioctls return the number, the names and the values; the driver
+ * may change the number in between.  They need no capability.  Source: net/ethtool/ioctl.c.
  */
 #pragma once
 

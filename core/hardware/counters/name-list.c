@@ -8,7 +8,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static GHashTable *lists; /* set of RdmadNameList; NULL: there are none */
 
-/* Equal names are the same string. */
+/* Compares pointers, because equal names are the same string. */
 static guint list_hash(gconstpointer key)
 {
 	const RdmadNameList *list = key;

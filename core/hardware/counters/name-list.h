@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Name list: names of counters, shared by all who have the same ones
+ * Name list: names of counters, shared by all readers and readings with the same names
  *
- * Hundreds of ports have the same counters, and readings outlive the readers that made them.  Immutable, and for
- * any thread.
+ * Hundreds of ports have the same counters, and readings outlive their readers.  A list is
+ * immutable and may be used on any thread.
  */
 #pragma once
 
 #include <rdmad/types.h>
 
 typedef struct {
-	guint refs, n; /* under the lock of all lists */
+	guint refs, n; /* protected by the lock of all lists */
 	GRefString *names[];
 } RdmadNameList;
 

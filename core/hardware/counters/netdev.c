@@ -11,8 +11,8 @@
 #include "hardware/sysroot.h"
 
 typedef struct {
-	RdmadNameList *names; /* its own, and those of the kernel's counts of its carrier */
-	const char *name;     /* the first of them */
+	RdmadNameList *names; /* the interface's name, then those of its carrier counters */
+	const char *name;     /* the interface's */
 	char *path;
 	RdmadEthtoolStats *stats;
 } Interface;
@@ -20,10 +20,10 @@ typedef struct {
 struct RdmadNetdevCounters {
 	GPtrArray *interfaces;
 	gboolean live;
-	guint16 family; /* ethtool's in generic netlink; 0: not known */
+	guint16 family; /* of ethtool in generic netlink; 0: unknown */
 };
 
-/* One group of one interface, under way. */
+/* One group of one interface while it is read. */
 typedef struct {
 	RdmadReadingBuilder *builder;
 	RdmadCounterKey key;
@@ -62,7 +62,8 @@ static void add_interface(GPtrArray *interfaces, const char *name)
 		g_ptr_array_add(interfaces, interface_new(name));
 }
 
-/* A bond and its members; VLANs and the like have no counters of their own. */
+/* Returns TRUE for a bond and its members.  VLANs and similar interfaces have no counters of their
+ * own. */
 static gboolean is_of_bond(const RdmadDevice *dev, const RdmadNetdev *netdev)
 {
 	return dev->bond &&
@@ -100,7 +101,8 @@ void rdmad_netdev_counters_free(RdmadNetdevCounters *netdevs)
 	g_free(netdevs);
 }
 
-/* FALSE: there is no such interface; it may have moved to a pod's network namespace. */
+/* Returns FALSE if the interface is missing; it may have moved to the network namespace of a
+ * pod. */
 static gboolean read_link(const Interface *interface, RdmadReadingBuilder *builder)
 {
 	GRefString *const *names = interface->names->names;
@@ -124,15 +126,15 @@ static gboolean read_link(const Interface *interface, RdmadReadingBuilder *build
 			errnum = errno;
 		else if (!rdmad_sysfs_counter(text, &value))
 			errnum = EBADMSG;
-		/* Kernels before 4.16 count changes only. */
+		/* Kernels before 4.16 have only a count of all changes. */
 		if (errnum != ENOENT && errnum != ENODEV)
 			rdmad_reading_builder_add_result(builder, &key, value, errnum);
 	}
 	return TRUE;
 }
 
-/* A driver without counters of a kind is not an error: it is not reported, and not queried each
- * time. */
+/* Returns FALSE if the driver has no counters of this kind, which is not an error and is not
+ * queried each time. */
 static gboolean group_may_read(const Group *group)
 {
 	if (rdmad_backoff_errnum(group->builder->backoff, &group->key, group->builder->time_us) ==
@@ -145,7 +147,7 @@ static void group_end(const Group *group, int errnum)
 {
 	RdmadReadingBuilder *builder = group->builder;
 
-	/* It has left in between. */
+	/* The interface was removed meanwhile. */
 	if (errnum == ENODEV)
 		return;
 	if (errnum == EOPNOTSUPP)
@@ -236,7 +238,7 @@ static void read_interface(RdmadNetdevCounters *netdevs, RdmadNetlink *nl,
 		read_ethtool(interface, &ethtool);
 }
 
-/* NULL: there is none. */
+/* Returns NULL if ethtool netlink is not available. */
 static RdmadNetlink *open_ethtool(RdmadNetdevCounters *netdevs)
 {
 	g_autoptr(RdmadNetlink) nl = rdmad_netlink_open(NETLINK_GENERIC, NULL);
@@ -248,7 +250,7 @@ static RdmadNetlink *open_ethtool(RdmadNetdevCounters *netdevs)
 
 void rdmad_netdev_counters_read(RdmadNetdevCounters *netdevs, RdmadReadingBuilder *builder)
 {
-	/* Not kept open: there may be hundreds of devices. */
+	/* Opened for each reading, because there may be hundreds of devices. */
 	g_autoptr(RdmadNetlink) nl =
 		netdevs->live && netdevs->interfaces->len > 0 ? open_ethtool(netdevs) : NULL;
 
@@ -256,7 +258,8 @@ void rdmad_netdev_counters_read(RdmadNetdevCounters *netdevs, RdmadReadingBuilde
 	     i++) {
 		const Interface *interface = netdevs->interfaces->pdata[i];
 
-		/* For the name of one that is not there ethtool's ioctl has root run modprobe. */
+		/* For a missing interface, the ioctl of ethtool would make the kernel run
+		 * modprobe. */
 		if (read_link(interface, builder) && netdevs->live)
 			read_interface(netdevs, nl, interface, builder);
 	}

@@ -47,7 +47,7 @@ void rdmad_counter_port_clear(RdmadCounterPort *port)
 	rdmad_kept_files_clear(&port->files);
 }
 
-/* Unreadable attributes stay unknown. */
+/* Leaves unreadable attributes unknown. */
 static void read_files(RdmadCounterPort *port, RdmadReadingBuilder *builder,
 		       RdmadPortReading *reading)
 {
@@ -79,7 +79,8 @@ static void read_rate(const RdmadCounterPort *port, RdmadReadingBuilder *builder
 		builder->missing |= errno == ENOENT || errno == ENODEV;
 }
 
-/* A rate hardly ever changes except with the state; each read of it is a firmware command. */
+/* Reads the rate only when the state changes or after a while, because each read is a firmware
+ * command. */
 static void complete_rate(RdmadCounterPort *port, RdmadReadingBuilder *builder,
 			  RdmadPortReading *reading)
 {
@@ -122,7 +123,7 @@ void rdmad_counter_port_read_link(RdmadCounterPort *port, RdmadReadingBuilder *b
 	rdmad_counter_directory_read(&port->link_ext, builder);
 }
 
-/* It is a setting, and costs a file: not each time. */
+/* Reads the setting only once in a while, because it costs a file. */
 static void add_lifespan(RdmadCounterPort *port, RdmadReadingBuilder *builder)
 {
 	RdmadCounterKey key = port->hw.place;
@@ -137,7 +138,7 @@ static void add_lifespan(RdmadCounterPort *port, RdmadReadingBuilder *builder)
 	}
 	if (port->lifespan_errnum == ENOENT)
 		return;
-	/* A failed source is tried again when its back-off is over. */
+	/* A failed read is repeated after its back-off. */
 	if (port->lifespan_errnum)
 		port->lifespan_until_us = 0;
 	rdmad_reading_builder_add_result(builder, &key, port->lifespan, port->lifespan_errnum);
@@ -158,7 +159,7 @@ static void take_statistic(const char *name, guint64 value, gpointer data)
 		rdmad_reading_builder_add(statistics->builder, &statistics->key, value);
 }
 
-/* 0, or errno and nothing was added. */
+/* Returns 0, or an errno if nothing was added. */
 static int ask_kernel(RdmadCounterPort *port, RdmadReadingBuilder *builder)
 {
 	Statistics statistics = { builder, port->hw.place, 0 };
@@ -188,12 +189,12 @@ static gboolean files_are_better(RdmadCounterPort *port, RdmadReadingBuilder *bu
 	from_file = rdmad_counter_directory_value(&port->hw, builder, NULL, &value);
 	if (from_file != 0 && from_file != ENOENT)
 		return FALSE;
-	/* It may have been for once. */
+	/* The failure may be temporary, so netlink is tried again later. */
 	port->hw_files_us = builder->time_us + RDMAD_COUNTER_AGAIN_US;
 	return TRUE;
 }
 
-/* FALSE: files are to be read. */
+/* Returns FALSE if files must be read. */
 static gboolean read_hw_by_netlink(RdmadCounterPort *port, RdmadReadingBuilder *builder)
 {
 	int errnum;

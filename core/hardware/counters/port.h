@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One port: its state, and its counters of the groups PORT and HW
+ * Counter port: one port's state, and its counters of the groups PORT and HW
  *
- * Firmware commands are kept few: RDMA netlink returns the state and all of the driver's counters
- * in an exchange each, where each file takes three commands.
+ * Keeps firmware commands few: RDMA netlink returns the state, and all of the driver's counters, in
+ * one exchange each, while each file takes three commands.
  */
 #pragma once
 
@@ -13,15 +13,16 @@
 typedef struct {
 	guint number;
 	RdmadKeptFiles files;		      /* of the port itself */
-	RdmadCounterDirectory link, link_ext; /* counters, and what old kernels have beside it */
+	RdmadCounterDirectory link, link_ext; /* of the port itself */
 	RdmadCounterDirectory hw;
-	gint64 hw_files_us; /* netlink has none: not queried until then */
-	/* The rate, and the state in which it was read. */
+	/* Until this time netlink is not queried, because it has no counters. */
+	gint64 hw_files_us;
+	/* The rate, with the state in which it was read. */
 	RdmadPortReading rated;
-	gint64 rated_us; /* 0: not yet */
+	gint64 rated_us; /* 0: not read yet */
 	guint64 lifespan;
 	int lifespan_errnum;
-	gint64 lifespan_until_us; /* 0: not yet */
+	gint64 lifespan_until_us; /* 0: not read yet */
 } RdmadCounterPort;
 
 void rdmad_counter_port_init(RdmadCounterPort *port, const RdmadDevice *dev, guint number);

@@ -7,7 +7,7 @@
 
 #include "hardware/device.h"
 
-/* Hundreds of readings are kept; most have no names but those of the lists that they hold. */
+/* Small: hundreds of readings exist, and most names are in lists. */
 #define STRING_BLOCK 1024
 
 void rdmad_reading_builder_init(RdmadReadingBuilder *builder)
@@ -79,7 +79,7 @@ void rdmad_reading_builder_add(RdmadReadingBuilder *builder, const RdmadCounterK
 void rdmad_reading_builder_add_failed(RdmadReadingBuilder *builder, const RdmadCounterKey *key,
 				      int errnum)
 {
-	/* The clock is read again: the failure may have taken long. */
+	/* Reads the clock again, because the failure may have taken long. */
 	rdmad_backoff_hold(builder->backoff, key, errnum, builder->clock());
 	builder->missing |= errnum == ENOENT || errnum == ENODEV;
 	add_counter(builder, key, 0, errnum);
@@ -94,7 +94,7 @@ void rdmad_reading_builder_add_result(RdmadReadingBuilder *builder, const RdmadC
 		rdmad_reading_builder_add(builder, key, value);
 }
 
-/* NULL, which is a group or no interface, comes first. */
+/* NULL, a group or no interface, comes first. */
 static int compare_names(const char *a, const char *b)
 {
 	if (a == b)
@@ -125,7 +125,7 @@ static gboolean is_in_order(const RdmadCounter *counters, guint n)
 	return TRUE;
 }
 
-/* A name that a driver has twice counts once: its first. */
+/* Keeps the first counter of each name, because a driver may have duplicates. */
 static guint drop_doubles(RdmadCounter *counters, guint n)
 {
 	guint kept = 0;
@@ -140,7 +140,7 @@ static void sort_counters(GArray *counters)
 {
 	RdmadCounter *first = (RdmadCounter *)(void *)counters->data;
 
-	/* Sources add in order nearly always. */
+	/* Sources usually add in order. */
 	if (is_in_order(first, counters->len))
 		return;
 	g_array_sort(counters, compare_counters);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reading while it is made
+ * Reading builder: a reading while it is made, by one worker
  *
- * Each source of counters adds to it, in any order; sources in back-off are skipped.  For the one
- * worker that reads.
+ * Each source of counters adds to it, in any order; sources in back-off are skipped.
  */
 #pragma once
 
@@ -16,15 +15,15 @@ typedef gint64 (*RdmadClock)(void); /* monotonic, in microseconds */
 typedef struct {
 	const RdmadSysroot *root;
 	const RdmadDevice *dev;
-	RdmadNetlink *rdma; /* NETLINK_RDMA, the reader's; NULL: not this machine, or it has none */
+	RdmadNetlink *rdma; /* NETLINK_RDMA, borrowed; NULL: not available */
 	RdmadBackoff *backoff;
 	RdmadFileBudget *budget; /* may be NULL */
 	const RdmadJob *job;	 /* may be NULL */
 	RdmadClock clock;
-	gint64 time_us;	       /* when the reading began */
-	gboolean missing;      /* something was not there: perhaps the device is gone */
-	GStringChunk *strings; /* what names point into ... */
-	GPtrArray *names;      /* ... or RdmadNameList that they are in */
+	gint64 time_us;	       /* start of the reading */
+	gboolean missing;      /* something was missing: the device may have been removed */
+	GStringChunk *strings; /* storage of names ... */
+	GPtrArray *names;      /* ... or RdmadNameList that have them */
 	GArray *counters;      /* RdmadCounter */
 	GArray *ports;	       /* RdmadPortReading */
 	GArray *users;	       /* RdmadDeviceUser; for users.c */
@@ -32,25 +31,26 @@ typedef struct {
 	int users_errnum;
 } RdmadReadingBuilder;
 
-/* Members up to `clock` are the caller's. */
+/* The caller sets the members up to `clock` before. */
 void rdmad_reading_builder_init(RdmadReadingBuilder *builder);
 void rdmad_reading_builder_clear(RdmadReadingBuilder *builder);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RdmadReadingBuilder, rdmad_reading_builder_clear)
-/* The reading is no longer needed: to be checked between files and requests. */
+/* Returns whether the reading is no longer needed.  Check it between files and requests. */
 gboolean rdmad_reading_builder_cancelled(const RdmadReadingBuilder *builder);
 
-/* The list stays as long as the reading: for keys that are `held`. */
+/* Keeps the list as long as the reading, for keys that are `held`. */
 void rdmad_reading_builder_hold(RdmadReadingBuilder *builder, RdmadNameList *names);
-/* FALSE: in back-off, which the reading reports; not to be read now.  `name` NULL: the group. */
+/* Returns FALSE if the counter is in back-off, which the reading then reports.  `name` NULL: the
+ * group. */
 gboolean rdmad_reading_builder_may_read(RdmadReadingBuilder *builder, const RdmadCounterKey *key);
 void rdmad_reading_builder_add(RdmadReadingBuilder *builder, const RdmadCounterKey *key,
 			       guint64 value);
 /* Records the failure in the reading and holds the counter in back-off. */
 void rdmad_reading_builder_add_failed(RdmadReadingBuilder *builder, const RdmadCounterKey *key,
 				      int errnum);
-/* Both in one: `errnum` 0 is a value. */
+/* Adds a value, or a failure if `errnum` is not 0. */
 void rdmad_reading_builder_add_result(RdmadReadingBuilder *builder, const RdmadCounterKey *key,
 				      guint64 value, int errnum);
 
-/* The finished reading, sorted; the builder is empty then. */
+/* Returns the sorted reading and empties the builder. */
 RdmadReading *rdmad_reading_builder_finish(RdmadReadingBuilder *builder);

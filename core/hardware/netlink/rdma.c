@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * RDMA netlink statistics: all counters of a port in one request
- *
- * Source: drivers/infiniband/core/nldev.c, stat_get_doit_default_counter().
- */
 #include "hardware/netlink/rdma.h"
 
 #include <errno.h>
@@ -15,6 +10,8 @@
 #include <string.h>
 
 #include "hardware/netlink/nldev.h"
+
+/* ---- statistics: all counters of a port in one request, stat_get_doit_default_counter() ---- */
 
 static const char *entry_name(struct nlattr *entry)
 {
@@ -85,12 +82,7 @@ int rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port, Rdmad
 	return rdmad_netlink_errnum(nl);
 }
 
-/*
- * RDMA netlink (nldev): messages
- *
- * The parsers accept any bytes within a well-formed nlmsghdr.
- * Source: include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c.
- */
+/* ---- messages ---- */
 
 /* Other attributes are ignored.  An attribute with a wrong size invalidates its message. */
 static const struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {

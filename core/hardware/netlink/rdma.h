@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RDMA netlink statistics: all counters of a port in one request
+ * RDMA netlink (nldev): devices, ports, character devices, and the statistics of a port
  *
- * Source: drivers/infiniband/core/nldev.c, stat_get_doit_default_counter().
+ * The parsers accept any bytes within a well-formed nlmsghdr.
+ * Source: include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c.
  */
 #pragma once
 

@@ -30,7 +30,7 @@ static const struct {
 
 struct RdmadRestrack {
 	GArray *users;	    /* RdmadRestrackUser; the first has pid 0 */
-	GHashTable *places; /* pid -> its place in `users` */
+	GHashTable *places; /* pid -> its index in `users` */
 };
 
 static GArray *users_new(void)

@@ -9,37 +9,38 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* The kernel answers at once, but may wait for a lock that a driver's firmware command holds. */
+/* The kernel responds at once, unless it waits for a lock that a driver holds during a firmware
+ * command. */
 #define ANSWER_SECONDS 5
 #define DUMP_TRIES     5
 #define RESULTS_MAX    65536u
 
-/* The kernel fills no more than 32 KiB of a dump at once; the answer about one link with hundreds of virtual functions
- * is longer, though a list in it has 64 KiB at most. */
+/* The kernel puts at most 32 KiB of a dump into a datagram.  A response about one link with
+ * hundreds of virtual functions is longer, up to 64 KiB for each list in it. */
 #define BUFFER_SIZE	(32u << 10)
 #define BUFFER_SIZE_MAX (1u << 20)
 
-/* Atomic: of sockets that are opened from now on.  What was too long once will be so again. */
+/* Atomic; for sockets that are opened from now on.  Grows after a response was too long. */
 static guint buffer_size = BUFFER_SIZE;
 
 struct RdmadNetlink {
 	struct nl_sock *sock;
 	int protocol;
-	/* The rest of an answer may still come: a fresh socket for the next question. */
+	/* The rest of a response may still arrive: the next request needs another socket. */
 	gboolean stale;
 	char *buffer;
-	gsize size; /* of it */
-	/* The answer under way. */
+	gsize size; /* size of `buffer` */
+	/* The current response. */
 	RdmadNetlinkEach each;
 	gpointer data;
-	guint32 seq; /* of its question */
+	guint32 seq; /* of its request */
 	gboolean done;
-	int errnum; /* what the kernel answered, or why it did not; 0: all is well */
-	char *text; /* its explanation, or NULL */
+	int errnum; /* the kernel's error, or why there is no response; 0: none */
+	char *text; /* the kernel's message, or NULL */
 	gboolean too_long;
 };
 
-/* A dump that failed half-way reports it in its last message. */
+/* The last message reports a dump that failed half-way. */
 static void answer_finished(RdmadNetlink *nl, const struct nlmsghdr *hdr)
 {
 	nl->done = TRUE;
@@ -61,7 +62,7 @@ static char *error_text(const struct nlmsghdr *hdr, const struct nlmsgerr *err)
 	return text ? g_strndup(nla_data(text), nla_len(text)) : NULL;
 }
 
-/* Also the acknowledgement, which is error 0. */
+/* Also handles the acknowledgement, which is error 0. */
 static void answer_error(RdmadNetlink *nl, const struct nlmsghdr *hdr)
 {
 	const struct nlmsgerr *err = nlmsg_data(hdr);
@@ -78,7 +79,7 @@ static void answer_error(RdmadNetlink *nl, const struct nlmsghdr *hdr)
 
 /* ---- the socket ---- */
 
-/* `adopted`: a socket that is connected; -1: a new one. */
+/* `adopted` is a connected socket; -1: opens a new one. */
 static gboolean socket_connect(RdmadNetlink *nl, int adopted, GError **error)
 {
 	const struct timeval timeout = { .tv_sec = ANSWER_SECONDS };
@@ -94,7 +95,7 @@ static gboolean socket_connect(RdmadNetlink *nl, int adopted, GError **error)
 		return FALSE;
 	}
 	fd = nl_socket_get_fd(nl->sock);
-	/* Kernels before 4.12 have no explanations: not worth an error. */
+	/* Kernels before 4.12 have no messages; the error is ignored. */
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
 		return rdmad_error_errno(error, errno, "cannot limit the wait on netlink");
@@ -152,14 +153,14 @@ void rdmad_netlink_close(RdmadNetlink *nl)
 	g_free(nl);
 }
 
-/* Whether what ended the answer was the kernel's own word; otherwise there may be more of it.  (libnl's
- * status is not a measure: it is negative as well when the word was an error.) */
+/* Returns whether the kernel itself ended the response; otherwise more of it may arrive.  libnl's
+ * status does not tell: it is negative for the kernel's errors too. */
 static gboolean answer_is_whole(const RdmadNetlink *nl)
 {
 	return nl->done && !nl->too_long;
 }
 
-/* libnl's status of the last read. */
+/* `status` is libnl's status of the last read. */
 static int answer_errnum(const RdmadNetlink *nl, int status)
 {
 	if (nl->too_long)
@@ -220,7 +221,7 @@ static gboolean answer_check(RdmadNetlink *nl, int status, GError **error)
 	return errnum <= 0;
 }
 
-/* The state of the last request must not leak into the next, even if that is never sent. */
+/* Resets the state, which must not be taken for that of the next request. */
 static void answer_forget(RdmadNetlink *nl)
 {
 	nl->done = nl->too_long = FALSE;
@@ -228,7 +229,8 @@ static void answer_forget(RdmadNetlink *nl)
 	g_clear_pointer(&nl->text, g_free);
 }
 
-/* An answer that does not fit is lost, as one that does not fit into the socket is. */
+/* Records a response that did not fit into the buffer, like one that did not fit into the
+ * socket. */
 static int datagram_lost(gsize size)
 {
 	if (size > BUFFER_SIZE_MAX)
@@ -237,7 +239,8 @@ static int datagram_lost(gsize size)
 	return -NLE_NOMEM;
 }
 
-/* The length of what came, or libnl's status.  libnl would ask for the length first, and copy each message. */
+/* Returns the length of the datagram, or libnl's status.  libnl's function would query the length
+ * first, and copy each message. */
 static int datagram_receive(RdmadNetlink *nl)
 {
 	struct sockaddr_nl from = { 0 };
@@ -254,7 +257,7 @@ static int datagram_receive(RdmadNetlink *nl)
 		return -nl_syserr2nlerr(errno);
 	if ((gsize)n > nl->size)
 		return datagram_lost((gsize)n);
-	/* Only the kernel's own. */
+	/* Ignores messages of other processes. */
 	return from.nl_pid ? 0 : (int)n;
 }
 
@@ -279,7 +282,7 @@ static void message_take(RdmadNetlink *nl, const struct nlmsghdr *hdr)
 	}
 }
 
-/* An interrupted dump is read to its end, so that the next question begins with its own answer. */
+/* Reads an interrupted dump to its end, so that the next response starts with its own messages. */
 static int answer_read(RdmadNetlink *nl)
 {
 	gboolean interrupted = FALSE;
@@ -305,7 +308,7 @@ static gboolean socket_refresh(RdmadNetlink *nl, GError **error)
 {
 	if (!nl->stale)
 		return TRUE;
-	/* libnl's as well: it would go on counting where the old one stopped. */
+	/* Replaces libnl's socket too, whose sequence numbers would continue. */
 	nl_socket_free(nl->sock);
 	nl->errnum = EIO;
 	nl->stale = !socket_open(nl, -1, error);
@@ -323,7 +326,7 @@ gboolean rdmad_netlink_ask_each(RdmadNetlink *nl, struct nl_msg *request, RdmadN
 	for (guint i = 0; ready && i < DUMP_TRIES && status == -NLE_DUMP_INTR; i++) {
 		restart(data);
 		answer_forget(nl);
-		/* Each try gets a sequence number of its own. */
+		/* Each attempt gets its own sequence number. */
 		nlmsg_hdr(request)->nlmsg_seq = NL_AUTO_SEQ;
 		status = nl_send_auto(nl->sock, request);
 		nl->seq = nlmsg_hdr(request)->nlmsg_seq;

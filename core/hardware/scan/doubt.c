@@ -2,10 +2,10 @@
 /*
  * Devices that a scan could not read
  *
- * An error that may pass (EMFILE, EIO, ...) is not a statement about a device.  Its previous snapshot
- * stays, marked stale, and another scan follows.  If an attribute fails again and again with EIO
- * or EPERM, the hardware fails or the kernel refuses it: the rest of the device would never be
- * updated, so such a scan is accepted in the end.
+ * An error that may be temporary (EMFILE, EIO, ...) says nothing about a device.  Its previous
+ * snapshot is kept, marked stale, and another scan follows.  If an attribute keeps failing with EIO
+ * or EPERM, the hardware fails or the kernel rejects the read: such a scan is accepted in the end,
+ * because the rest of the device would never be updated otherwise.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "hardware/device.h"
 #include "hardware/scan/scan.h"
 
-#define STALE_LOOKS_MAX 5u
+#define STALE_SCANS_MAX 5u
 
 void rdmad_scan_doubt(RdmadScan *scan, const char *name, int errnum)
 {
@@ -29,14 +29,14 @@ static gboolean same_problems(const RdmadDevice *now, const RdmadDevice *last)
 	return TRUE;
 }
 
-/* The present state is accepted: it was so before, or has lasted too long. */
-static gboolean is_believed(const RdmadDevice *now, const RdmadDevice *last, int errnum)
+/* Returns whether the current state is accepted: it was the same before, or has lasted too long. */
+static gboolean is_accepted(const RdmadDevice *now, const RdmadDevice *last, int errnum)
 {
 	return (errnum == EIO || errnum == EPERM) &&
-	       (last->stale >= STALE_LOOKS_MAX || same_problems(now, last));
+	       (last->stale >= STALE_SCANS_MAX || same_problems(now, last));
 }
 
-static RdmadDevice *picture_of_before(const RdmadDevice *last, int errnum)
+static RdmadDevice *device_keep_previous(const RdmadDevice *last, int errnum)
 {
 	RdmadDevice *dev = rdmad_device_copy(last);
 
@@ -46,7 +46,7 @@ static RdmadDevice *picture_of_before(const RdmadDevice *last, int errnum)
 	return dev;
 }
 
-/* TRUE: another scan is needed. */
+/* Returns TRUE if another scan is needed. */
 static gboolean settle_device(RdmadScan *scan, const GPtrArray *before, const char *name,
 			      int errnum)
 {
@@ -54,7 +54,7 @@ static gboolean settle_device(RdmadScan *scan, const GPtrArray *before, const ch
 	RdmadDevice *now = (RdmadDevice *)rdmad_scan_find(scan->devices, name, &index);
 	const RdmadDevice *last = rdmad_scan_find(before, name, NULL);
 
-	if (now && now->stale) /* settled, and now something else failed too */
+	if (now && now->stale) /* settled, and something else fails now */
 		return FALSE;
 	if (now)
 		rdmad_device_add_problem(now, "not all of it could be read: %s",
@@ -64,12 +64,12 @@ static gboolean settle_device(RdmadScan *scan, const GPtrArray *before, const ch
 			now->stale = 1;
 		return TRUE;
 	}
-	if (now && is_believed(now, last, errnum))
+	if (now && is_accepted(now, last, errnum))
 		return FALSE;
 	if (!now)
-		g_ptr_array_add(scan->devices, picture_of_before(last, errnum));
+		g_ptr_array_add(scan->devices, device_keep_previous(last, errnum));
 	else {
-		scan->devices->pdata[index] = picture_of_before(last, errnum);
+		scan->devices->pdata[index] = device_keep_previous(last, errnum);
 		rdmad_device_unref(now);
 	}
 	return TRUE;

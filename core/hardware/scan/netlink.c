@@ -77,7 +77,7 @@ static void device_complete(RdmadScan *scan, RdmadDevice *dev, const RdmadNldevD
 	device_complete_ports(scan, dev, nl);
 }
 
-/* Those of the scan: all that there are, or each by its index. */
+/* Gets all devices, or each device of a partial scan by its index. */
 static GPtrArray *devices_get(const RdmadScan *scan, RdmadNetlink *nl, GError **error)
 {
 	g_autoptr(GPtrArray) devices =
@@ -121,7 +121,7 @@ static gboolean scan_complete_rdma(RdmadScan *scan, RdmadNetlink *nl, GError **e
 	return TRUE;
 }
 
-/* rtnetlink's links, by interface index. */
+/* Links of rtnetlink, by interface index. */
 typedef struct {
 	GPtrArray *links, *addresses;
 } Interfaces;
@@ -133,7 +133,7 @@ static void interfaces_clear(Interfaces *ifs)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Interfaces, interfaces_clear)
 
-/* Takes `more` over; FALSE: it could not be had. */
+/* Takes `more` over.  Returns FALSE if it is NULL. */
 static gboolean add_to(GPtrArray *all, GPtrArray *more)
 {
 	if (more)
@@ -152,7 +152,7 @@ static gboolean interfaces_add(Interfaces *ifs, RdmadNetlink *nl, const RdmadNet
 	return !ifindex || add_to(ifs->addresses, rdmad_route_get_addresses_of(nl, ifindex, error));
 }
 
-/* Each that a device of the scan has.  Their masters are known from sysfs. */
+/* Gets each interface of the scanned devices.  Their masters are known from sysfs. */
 static gboolean interfaces_get_some(Interfaces *ifs, const RdmadScan *scan, RdmadNetlink *nl,
 				    GError **error)
 {
@@ -188,7 +188,7 @@ static gboolean interfaces_get(Interfaces *ifs, const RdmadScan *scan, GError **
 		RdmadLink *link = ifs->links->pdata[i];
 		g_autofree char *name = g_steal_pointer(&link->name);
 
-		/* As the names that sysfs and RDMA netlink report are read. */
+		/* Makes the name valid in the same way as names from sysfs and RDMA netlink. */
 		link->name = g_utf8_make_valid(name, -1);
 	}
 	return TRUE;
@@ -216,7 +216,7 @@ static const char *interfaces_name(const Interfaces *ifs, int ifindex)
 	return NULL;
 }
 
-/* Sorted, so that the kernel's order is never a change. */
+/* Sorts the addresses, so that another order in the kernel is not a change. */
 static char **interfaces_addresses(const Interfaces *ifs, int ifindex)
 {
 	GPtrArray *found = g_ptr_array_new();
@@ -260,7 +260,7 @@ static int compare_netdevs(gconstpointer a, gconstpointer b)
 				     ((const RdmadNetdev *)b)->name);
 }
 
-/* A software device has its interface from the port alone. */
+/* Only the port names the interface of a software device. */
 static void device_add_netdev(RdmadDevice *dev, const char *name)
 {
 	if (!name || rdmad_device_netdev(dev, name))
@@ -309,7 +309,8 @@ gboolean rdmad_netlink_complete(RdmadScan *scan, GError **error)
 	scan_complete_route(scan);
 	if (!nl || !scan_complete_rdma(scan, nl, error))
 		return FALSE;
-	/* Kernels before 5.2 have only the mode that is called "shared" since then.  A change of it is not an event. */
+	/* Kernels before 5.2 have only the mode that is now called "shared".  A change of the mode
+	 * causes no event. */
 	fill_string(&scan->netns_mode, rdmad_nldev_get_netns_mode(nl, NULL));
 	return TRUE;
 }

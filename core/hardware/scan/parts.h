@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the parts of a scan. */
+/* Shared by the files of a scan */
 #pragma once
 
 #include <rdmad/device.h>
@@ -9,19 +9,19 @@
 
 #define RDMAD_SCAN_MAX_DEVICES 4096u
 #define RDMAD_SCAN_MAX_PORTS   255u
-#define RDMAD_SCAN_MAX_GIDS    4096u /* of one port */
-#define RDMAD_SCAN_MAX_NETDEVS 1024u /* of one device */
+#define RDMAD_SCAN_MAX_GIDS    4096u /* limit of one port */
+#define RDMAD_SCAN_MAX_NETDEVS 1024u /* limit of one device */
 
-/* One scan of the hardware: data shared by all devices that one thread reads. */
+/* Data shared by all devices that one thread reads. */
 typedef struct {
 	const RdmadSysroot *root;
-	GHashTable *chardevs;	    /* device name -> GArray of RdmadChardev; of all threads */
-	const RdmadGidSource *gids; /* or NULL; of all threads */
+	GHashTable *chardevs; /* device name -> GArray of RdmadChardev; shared by all threads */
+	const RdmadGidSource *gids; /* shared by all threads; or NULL */
 	GHashTable *vf_index;	    /* address of a VF -> GINT_TO_POINTER(index + 1) */
 	GHashTable *pf_netdevs;	    /* path of a PF -> char **, its interfaces */
 } RdmadScanner;
 
-/* A directory of attributes of `dev`; problems are called `label` + attribute. */
+/* A directory of attributes of `dev`; problems are named `label` + attribute. */
 typedef struct {
 	const RdmadSysroot *root;
 	RdmadDevice *dev;
@@ -30,49 +30,50 @@ typedef struct {
 } RdmadAttrDir;
 
 typedef enum {
-	RDMAD_ATTR_REQUIRED, /* every RDMA device has it: a problem when it is missing */
-	RDMAD_ATTR_OPTIONAL, /* may be missing; a problem when it cannot be read */
-	RDMAD_ATTR_QUIET,    /* the kernel refuses it in some states: never a problem */
+	RDMAD_ATTR_REQUIRED, /* a missing attribute is a problem */
+	RDMAD_ATTR_OPTIONAL, /* an unreadable attribute is a problem, a missing one is not */
+	RDMAD_ATTR_QUIET,    /* never a problem: the kernel rejects reads in some states */
 } RdmadAttrNeed;
 
 typedef struct {
 	const char *name;
 	RdmadAttrNeed need;
-	gboolean (*parse)(const char *text, gpointer member); /* of value.h */
+	gboolean (*parse)(const char *text, gpointer member); /* a function of value.h */
 	gsize offset;
 } RdmadAttr;
 
-/* Fills the members of `out`; one that cannot be had is left as it was. */
+/* Fills the members of `out`; a member stays unchanged if its attribute cannot be read. */
 void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, gpointer out);
-/* Notes `error` as a problem of the device, with the path shortened to its label. */
+/* Records `error` as a problem of the device, with its path shortened to the label. */
 void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error);
 
-/* NULL: it went away meanwhile, is not a device, or cannot be read (rdmad_sysroot_passing_error()).
- * The id is still the device name. */
+/* Returns NULL if the device was removed, is not a device, or cannot be read
+ * (rdmad_sysroot_passing_error()).  Its id is the device name for now. */
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
 
-/* Each fills its own members of `dev`; `dir` is that of the RDMA device itself. */
-/* FALSE: its place is in doubt, and with it the id that it has. */
+/* Each of these fills its own members of `dev`; `dir` is the directory of the RDMA device
+ * itself. */
+/* Returns FALSE if the device's place, and so its id, is in doubt. */
 gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir);
-/* `gids`: RdmadKnownGid of all ports, or NULL: they are read from files. */
+/* `gids` has the RdmadKnownGid of all ports; NULL: reads them from files. */
 void rdmad_scan_ports(const RdmadAttrDir *dir, const GArray *gids);
-/* After ports: their GIDs identify the device's interfaces. */
+/* Call after rdmad_scan_ports(), because GIDs identify the interfaces of the device. */
 void rdmad_scan_netdevs(const RdmadAttrDir *dir);
-/* Names (char *) in natural order; some may not be there at all. */
+/* Returns names (char *) in natural order; some interfaces may not exist. */
 GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir);
-/* Names below the `net` of a PCI function, without the representors of others. */
+/* Returns the interfaces of a PCI function, without representors of other functions. */
 char **rdmad_scan_function_netdevs(const RdmadSysroot *root, const char *function);
 
-/* Learns all character devices at once, from their classes. */
+/* Reads all character devices from their classes. */
 void rdmad_scan_chardevs(RdmadScanner *scanner);
-/* As they were: they stay for as long as the device is there. */
+/* Keeps the character devices of the last scan, which are constant while the device exists. */
 void rdmad_scan_keep_chardevs(RdmadScanner *scanner, const RdmadDevice *dev);
-/* GID tables from elsewhere than files (RdmadKnownGid), or NULL. */
+/* Returns GIDs (RdmadKnownGid) from a source other than files, or NULL. */
 GArray *rdmad_scan_query_gids(const RdmadScanner *scanner, const char *name);
-/* Gives a device its own. */
+/* Sets the character devices of a device. */
 void rdmad_scan_take_chardevs(const RdmadScanner *scanner, const char *name, RdmadDevice *dev);
 
-/* Components from the host bridge down to the last PCI function; NULL: not on a PCI bus.
- * `below` (may be NULL) gets what stands behind the function, with its slash. */
+/* Returns the components from the host bridge down to the last PCI function; NULL: not on a PCI
+ * bus.  Sets `below` (may be NULL) to the rest of the path, with its slash. */
 char **rdmad_pci_path_parse(const char *resolved, const char **below);
 void rdmad_scan_gpus(const RdmadSysroot *root, GPtrArray *gpus);

@@ -9,9 +9,9 @@
 
 #include <rdmad/types.h>
 
-#define RDMAD_SYSFS_TEXT_MAX 256u /* bytes of a string that a device is described with */
+#define RDMAD_SYSFS_TEXT_MAX 256u /* limit of a string that describes a device */
 
-/* char **: printable, not empty.  An empty text is not an error and leaves NULL. */
+/* char **: printable, not empty; an empty text is valid and leaves NULL */
 gboolean rdmad_sysfs_text(const char *text, gpointer out);
 /* char **: "0c42:a103:0065:4321" */
 gboolean rdmad_sysfs_guid(const char *text, gpointer out);
@@ -25,19 +25,19 @@ gboolean rdmad_sysfs_int(const char *text, gpointer out);
 gboolean rdmad_sysfs_hex16(const char *text, gpointer out);
 /* guint32 *: "0x020000", a PCI class with its programming interface */
 gboolean rdmad_sysfs_pci_class(const char *text, gpointer out);
-/* RdmadNodeType *: "1: CA"; a number that is not known is RDMAD_NODE_UNKNOWN */
+/* RdmadNodeType *: "1: CA"; unknown numbers become RDMAD_NODE_UNKNOWN */
 gboolean rdmad_sysfs_node_type(const char *text, gpointer out);
 /* int *: "4: ACTIVE" */
 gboolean rdmad_sysfs_port_state(const char *text, gpointer out);
 /* int *: "5: LinkUp"; RDMAD_UNKNOWN for "0: <unknown>" */
 gboolean rdmad_sysfs_phys_state(const char *text, gpointer out);
-/* gint64 *: megabits a second of "2.5 Gb/sec (1X SDR)" */
+/* gint64 *: megabits per second, of "2.5 Gb/sec (1X SDR)" */
 gboolean rdmad_sysfs_rate(const char *text, gpointer out);
 /* RdmadLinkLayer *: UNKNOWN unless it is InfiniBand or Ethernet */
 gboolean rdmad_sysfs_link_layer(const char *text, gpointer out);
-/* int *: as the net core prints an unsigned one; RDMAD_UNKNOWN for "-1", "4294967295" and "0" */
+/* int *: the kernel prints an unsigned number; RDMAD_UNKNOWN for "-1", "4294967295" and "0" */
 gboolean rdmad_sysfs_speed(const char *text, gpointer out);
-/* guint64 *: decimal, as a counter is: no sign, no blank */
+/* guint64 *: decimal, without sign and blanks */
 gboolean rdmad_sysfs_counter(const char *text, gpointer out);
 /* guint[2]: "231:192" */
 gboolean rdmad_sysfs_major_minor(const char *text, gpointer out);
@@ -46,6 +46,6 @@ gboolean rdmad_sysfs_major_minor(const char *text, gpointer out);
 gboolean rdmad_sysfs_is_pci_address(const char *name);
 /* "pci0000:3a" */
 gboolean rdmad_sysfs_is_host_bridge(const char *name);
-/* Whether the kernel accepts the name of a network interface; such a name is safe as a part of a
+/* Returns whether the kernel accepts this name for a network interface.  Such a name is safe in a
  * path. */
 gboolean rdmad_sysfs_is_netdev_name(const char *name);

@@ -5,7 +5,7 @@
 #include <infiniband/verbs.h>
 #include <string.h>
 
-/* The kernel has 16 bits for the length of an attribute: 64 KiB would become 0. */
+/* The length of an attribute has 16 bits, so 64 KiB would become 0. */
 #define AT_ONCE (65535 / sizeof(struct ibv_gid_entry))
 
 static void add_entry(GArray *gids, const struct ibv_gid_entry *entry)
@@ -31,7 +31,7 @@ static int query_at_once(const RdmadVerbsOpen *open, GArray *gids)
 	return n < 0 ? (int)-n : 0;
 }
 
-/* An empty entry is ENODATA. */
+/* ENODATA: an empty entry. */
 static int query_one_by_one(const RdmadVerbsOpen *open, GArray *gids)
 {
 	for (guint port = 1; port <= open->limits->n_ports; port++)

@@ -25,7 +25,7 @@ static RdmadPaging paging(const struct ibv_odp_caps *caps)
 							     : RDMAD_PAGING_EXPLICIT;
 }
 
-/* The kernel's numbers are unsigned: a large one is not a negative one, whatever libibverbs calls it. */
+/* The kernel's numbers are unsigned, although libibverbs declares some of them signed. */
 RdmadVerbsLimits *rdmad_verbs_limits_new(const struct ibv_device_attr_ex *ex, guint n_ports)
 {
 	const struct ibv_device_attr *attr = &ex->orig_attr;

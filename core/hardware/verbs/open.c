@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Provider libraries of libibverbs
- *
- * For a device without a loaded provider, libibverbs loads all installed providers: 17 libraries,
- * 0.7 MiB.  If the device's provider is loaded before, it loads no other.
- */
 #include "hardware/verbs/open.h"
 
 #include <dlfcn.h>
@@ -12,6 +6,8 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <string.h>
+
+/* ---- provider libraries ---- */
 
 char *rdmad_verbs_provider_of_file(const char *file)
 {

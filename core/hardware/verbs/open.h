@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Provider libraries of libibverbs
+ * Opening of devices by libibverbs
  *
- * For a device without a loaded provider, libibverbs loads all installed providers: 17 libraries,
- * 0.7 MiB.  If the device's provider is loaded before, it loads no other.
+ * For a device without a loaded provider library, libibverbs loads all installed providers: 17
+ * libraries, 0.7 MiB.  If the device's provider is loaded before, it loads no other.
  */
 #pragma once
 

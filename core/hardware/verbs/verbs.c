@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A context is open while RDMA netlink lists its device and the device has a uverbs node.  Both end
- * early in a removal, and it matters to let go then: for a driver that cannot take a context away
- * from its holder (rxe, siw) the kernel waits for the holder.
- */
+/* A context is open while RDMA netlink lists its device and the device has a uverbs file, because
+ * both end early in a removal.  It must be closed soon: for drivers that cannot revoke a context
+ * (rxe, siw), the kernel waits for its holder. */
 #define RDMAD_LOG_TOPIC "verbs"
 
 #include "hardware/verbs/verbs.h"
@@ -19,17 +17,18 @@
 #include "hardware/verbs/open.h"
 
 #define EVENTS_PER_TURN	 64u
-#define OPEN_TRIES	 3u /* of one device, each after a scan */
+#define OPEN_TRIES	 3u /* limit for one device; each attempt follows a scan */
 #define OPEN_DEADLINE_MS 30000u
 
 typedef struct {
 	RdmadVerbs *verbs;
-	char *id;	      /* the table's key */
-	RdmadVerbsOpen *open; /* context and problem NULL while the job runs */
+	char *id;	      /* key of the table */
+	RdmadVerbsOpen *open; /* neither context nor problem while the job runs */
 	RdmadEvent *io;
 	guint tries;
-	gboolean fatal; /* reported; accepted if the next scan still finds the device */
-	gboolean seen;	/* in the present scan */
+	/* A fatal event was received; reported if the next scan still finds the device. */
+	gboolean fatal;
+	gboolean seen; /* found by the current scan */
 } Follower;
 
 struct RdmadVerbs {
@@ -37,12 +36,12 @@ struct RdmadVerbs {
 	RdmadWorkers *workers;
 	RdmadVerbsOps ops;
 	gpointer data;
-	GHashTable *followers; /* by stable id */
-	RdmadJob *job;	       /* the opening under way */
-	gboolean told;	       /* logged that devices cannot be opened */
+	GHashTable *followers; /* stable id -> Follower */
+	RdmadJob *job;	       /* the running job that opens devices */
+	gboolean warned;       /* the warning was logged */
 };
 
-/* ---- closing, which may block: on a worker ---- */
+/* ---- closing: on a worker, because it may block ---- */
 
 static const RdmadJobClass close_class = {
 	.name = "verbs-close",
@@ -90,11 +89,10 @@ static void async_ready(int fd, RdmadIo ready, gpointer data)
 		ibv_ack_async_event(&event);
 		n++;
 	}
-	/* Not readable after all: the kernel revoked the context, and the descriptor would stay
-	 * ready for ever. */
+	/* The kernel has revoked the context: the descriptor would stay readable forever. */
 	if (n == 0 && errno != EAGAIN && errno != EINTR)
 		g_clear_pointer(&follower->io, rdmad_event_free);
-	/* Both also announce a removal. */
+	/* Both events also announce a removal. */
 	stays = follower->io && !follower->fatal;
 	follower->verbs->ops.hint(stays ? follower->id : NULL, follower->verbs->data);
 }
@@ -107,16 +105,16 @@ static gpointer open_run(gpointer input, const RdmadJob *job, GError **error)
 	return g_ptr_array_ref(input);
 }
 
-static void verbs_tell(RdmadVerbs *verbs, const RdmadVerbsOpen *open)
+static void verbs_warn(RdmadVerbs *verbs, const RdmadVerbsOpen *open)
 {
-	if (!open->problem || verbs->told)
+	if (!open->problem || verbs->warned)
 		return;
-	verbs->told = TRUE;
+	verbs->warned = TRUE;
 	rdmad_notice("%s: no asynchronous events: %s; it is served from netlink and sysfs alone",
 		     open->name, open->problem);
 }
 
-/* FALSE: the caller has gone, or its events cannot be waited for. */
+/* Returns FALSE if the device was removed meanwhile, or its events cannot be watched. */
 static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 {
 	Follower *follower = g_hash_table_lookup(verbs->followers, opened->id);
@@ -127,17 +125,18 @@ static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 	if (opened->context)
 		follower->io = rdmad_loop_add_io(verbs->loop, NULL, opened->context->async_fd,
 						 RDMAD_IO_READ, async_ready, follower, &error);
-	if (error) { /* it is opened again after the next scan */
+	if (error) { /* opened again after the next scan */
 		rdmad_warn("%s: %s", opened->name, error->message);
 		return FALSE;
 	}
 	rdmad_verbs_open_unref(follower->open);
 	follower->open = opened;
-	verbs_tell(verbs, opened);
+	verbs_warn(verbs, opened);
 	return TRUE;
 }
 
-/* One of them hangs in its driver, and a worker with it: another try would cost another worker. */
+/* Does not retry: a device hangs in its driver with one worker, and another attempt would occupy
+ * another one. */
 static void verbs_give_up(RdmadVerbs *verbs, const char *why)
 {
 	GHashTableIter iter;
@@ -172,7 +171,7 @@ static void open_done(gpointer result, const GError *error, gpointer data)
 		if (!verbs_adopt(verbs, open))
 			verbs_close(verbs, open);
 	}
-	/* Events between the scan and the opening were lost. */
+	/* Events between the scan and the opening were missed. */
 	verbs->ops.hint(NULL, verbs->data);
 }
 
@@ -239,7 +238,7 @@ static void verbs_follow_device(RdmadVerbs *verbs, const RdmadDevice *dev)
 		g_hash_table_replace(verbs->followers, follower->id, follower);
 	}
 	follower->seen = TRUE;
-	/* A removal is announced as fatal too, but then the device is gone by now. */
+	/* A removal is announced as fatal too, but a removed device is not found any more. */
 	if (follower->fatal)
 		verbs->ops.fatal(dev->id, verbs->data);
 	follower->fatal = FALSE;
@@ -283,7 +282,7 @@ GPtrArray *rdmad_verbs_open_devices(const RdmadVerbs *verbs)
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const Follower *follower = value;
 
-		/* Without events its context is revoked. */
+		/* A context without events was revoked. */
 		if (follower->open->context && follower->io && follower->open->node)
 			g_ptr_array_add(devices, rdmad_verbs_open_ref(follower->open));
 	}

@@ -41,7 +41,7 @@ gboolean rdmad_bcrypt_is_hash(const char *hash, GError **error)
 	return cost_is_good(hash, error);
 }
 
-/* Takes as long wherever they differ. */
+/* Takes the same time wherever the hashes differ. */
 static gboolean equal_hashes(const char *a, const char *b)
 {
 	guint8 difference = 0;
@@ -54,7 +54,8 @@ static gboolean equal_hashes(const char *a, const char *b)
 gboolean rdmad_bcrypt_match(const char *hash, const char *password)
 {
 	struct crypt_data *scratch = g_new0(struct crypt_data, 1);
-	/* Not crypt_r(), which the address sanitizer takes for its own, and libcrypt is not linked. */
+	/* Avoids crypt_r(), which the address sanitizer intercepts although libcrypt is not
+	 * linked. */
 	const char *own = crypt_rn(password, hash, scratch, sizeof(*scratch));
 	const gboolean match = own && strlen(own) == HASH_LENGTH && equal_hashes(own, hash);
 

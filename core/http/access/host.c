@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-/* "" or ":9889". */
+/* Accepts "" and ":9889". */
 static gboolean is_port(const char *text)
 {
 	if (!*text)
@@ -12,7 +12,7 @@ static gboolean is_port(const char *text)
 	return *text == ':' && text[1 + strspn(text + 1, "0123456789")] == '\0';
 }
 
-/* The name without its port, brackets and last dot; NULL when it is not a Host. */
+/* Returns the name without port, brackets and final dot; NULL if the header is invalid. */
 static char *host_name(const char *host)
 {
 	const gboolean brackets = *host == '[';
@@ -36,7 +36,8 @@ static gboolean is_address(int family, const char *name)
 	return inet_pton(family, name, &address) == 1;
 }
 
-/* Its whole name, or the first word of it.  More than it calls itself, "gpu-7.evil.example", is not. */
+/* Compares the whole name of the node, or its first label.  Rejects longer names such as
+ * "gpu-7.evil.example". */
 static gboolean is_node(const char *name, const char *node)
 {
 	g_autofree char *own = g_ascii_strdown(node, -1);

@@ -21,7 +21,7 @@
 #define GOOD_CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 typedef struct {
-	int refs; /* the web configuration's, and one a connection */
+	int refs; /* one of the web configuration, and one of each connection */
 	SSL_CTX *ctx;
 	WebClientAuth client_auth;
 	char **client_sans;
@@ -47,7 +47,7 @@ static void context_unref(gpointer data)
 	g_free(context);
 }
 
-/* Always FALSE. */
+/* Returns FALSE. */
 static gboolean tls_refuse(const char *place, const char *what, GError **error)
 {
 	const unsigned long code = ERR_peek_last_error();
@@ -59,7 +59,7 @@ static gboolean tls_refuse(const char *place, const char *what, GError **error)
 	return FALSE;
 }
 
-/* There is no terminal to enter it. */
+/* A daemon has no terminal to read a passphrase from. */
 static int no_passphrase(char *buffer, int size, int writing, void *data)
 {
 	return -1;
@@ -70,7 +70,8 @@ static X509 *next_certificate(BIO *bio)
 	return PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
 }
 
-/* Whether the last next_certificate() found nothing more, rather than what is none. */
+/* Returns whether the last next_certificate() reached the end of the text, as opposed to an invalid
+ * certificate. */
 static gboolean is_end_of_pem(void)
 {
 	const unsigned long code = ERR_peek_last_error();
@@ -82,7 +83,7 @@ static gboolean is_end_of_pem(void)
 	return end;
 }
 
-/* The server's own certificate first, then those that lead to its authority. */
+/* Expects the server's certificate first, then its chain. */
 static gboolean use_certificates(SSL_CTX *ctx, BIO *bio)
 {
 	X509 *cert = next_certificate(bio);
@@ -121,7 +122,7 @@ static gboolean use_authorities(SSL_CTX *ctx, BIO *bio)
 		any = TRUE;
 		X509_free(cert);
 	}
-	/* As Go has it: a listed certificate is trusted, whatever its issuer. */
+	/* As in Go, a listed certificate is trusted, whatever its issuer. */
 	X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
 	return any && good && is_end_of_pem();
 }
@@ -179,7 +180,7 @@ static gboolean use_values(SSL_CTX *ctx, const WebTls *config)
 			    SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
 	if (config->prefer_server)
 		SSL_CTX_set_options(ctx, SSL_OP_CIPHER_SERVER_PREFERENCE);
-	/* Otherwise a client that sends nothing but changes of keys would keep the loop inside one
+	/* Otherwise a client that only sends key updates would keep the loop inside one
 	 * SSL_read(). */
 	SSL_CTX_clear_mode(ctx, SSL_MODE_AUTO_RETRY);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
@@ -208,7 +209,7 @@ static int select_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 
 /* ---- certificates of clients ---- */
 
-/* An alternative name as Go prints it: DNS, e-mail and URI literally, addresses as numbers. */
+/* Formats an alternative name as Go does: DNS, e-mail and URI literally, addresses as numbers. */
 static char *san_text(const GENERAL_NAME *name)
 {
 	char address[INET6_ADDRSTRLEN];
@@ -232,7 +233,7 @@ static char *san_text(const GENERAL_NAME *name)
 	}
 }
 
-/* A name with a NUL inside is not the name before it. */
+/* Rejects a name with a NUL, which would be compared only up to it. */
 static gboolean san_is_whole(const GENERAL_NAME *name)
 {
 	if (name->type == GEN_IPADD)
@@ -359,7 +360,7 @@ static gssize tls_recv(HttpTransport *base, void *buffer, gsize size)
 	return n > 0 ? n : transport_wait(t, n);
 }
 
-/* The size of one record, so that a small response is one. */
+/* Fills one record, so that a small response is a single record. */
 static gsize gather(guint8 *record, gsize room, const struct iovec *parts, guint n_parts)
 {
 	gsize size = 0;
@@ -396,7 +397,7 @@ static void tls_finish(HttpTransport *base)
 
 	if (t->started && !t->broken) {
 		ERR_clear_error();
-		SSL_shutdown(t->ssl); /* as far as it goes at once */
+		SSL_shutdown(t->ssl); /* without waiting for the peer */
 		ERR_clear_error();
 	}
 	shutdown(t->base.fd, SHUT_WR);

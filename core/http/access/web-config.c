@@ -12,10 +12,10 @@
 #define BURST_MAX      1000000
 #define PEM_MAX	       (1 << 20)
 
-/* ---- tls_server_config: names as Go's crypto/tls has them ---- */
+/* ---- tls_server_config: the names are those of Go's crypto/tls ---- */
 
-/* https://pkg.go.dev/crypto/tls#CipherSuites of Go 1.19, with which Debian's exporters are built,
- * to now; those of TLS 1.3 can be named, and are always on. */
+/* https://pkg.go.dev/crypto/tls#CipherSuites, from Go 1.19, with which Debian's exporters are
+ * built, to the current version.  Suites of TLS 1.3 are accepted, and always enabled. */
 static const char *const cipher_suites[] = {
 	"TLS_RSA_WITH_AES_128_CBC_SHA",
 	"TLS_RSA_WITH_AES_256_CBC_SHA",
@@ -37,7 +37,7 @@ static const char *const cipher_suites[] = {
 	NULL,
 };
 
-/* Beside what it means; the last is that of a file which has the key and no value. */
+/* client_auth_values has their meanings.  "" is a key without a value. */
 static const char *const client_auths[] = {
 	"NoClientCert",
 	"RequestClientCert",
@@ -165,7 +165,7 @@ static void pem_settle(WebPem *pem, const char *path)
 	pem->path = g_build_filename(directory, given, NULL);
 }
 
-/* Meaning of empty values and of Go's names. */
+/* Normalizes empty values and Go's names. */
 static void tls_settle(WebTls *tls, const char *path)
 {
 	pem_settle(&tls->cert, path);
@@ -207,7 +207,7 @@ static gboolean any_is_set(const RdmadConfigNode *map)
 	return FALSE;
 }
 
-/* As it is written; versions and kinds of certificates by their places in the tables. */
+/* Values as in the file; versions and client authentication as indexes into the tables. */
 typedef struct {
 	WebTls tls;
 	int client_auth, min, max;
@@ -255,7 +255,7 @@ static gboolean read_tls(WebConfig *config, const char *path, const RdmadConfigN
 	config->tls.client_auth = client_auth_values[group.client_auth];
 	if (!good || !take_versions(config, map, group.min, group.max, error))
 		return FALSE;
-	/* A TLS setting without a certificate is an error, and not plain HTTP. */
+	/* A TLS setting without a certificate is an error, instead of disabling TLS. */
 	config->has_tls = any_is_set(map);
 	return !config->has_tls || check_tls(map, &config->tls, error);
 }
@@ -289,7 +289,7 @@ static void header_free(gpointer data)
 	g_free(header);
 }
 
-/* Those that exporter-toolkit takes, with the values that it takes. */
+/* Returns whether exporter-toolkit accepts the header with this value. */
 static gboolean header_is_known(const char *name, const char *value)
 {
 	if (g_str_equal(name, "X-Content-Type-Options"))
@@ -333,7 +333,7 @@ static gboolean read_header(WebConfig *config, const RdmadConfigNode *node, GErr
 
 typedef gboolean (*ReadEntryFunc)(WebConfig *config, const RdmadConfigNode *node, GError **error);
 
-/* A map whose keys are names of the user's own; may be NULL. */
+/* Reads a map whose keys are names of the user; `map` may be NULL. */
 static gboolean read_map(WebConfig *config, const RdmadConfigNode *map, ReadEntryFunc read,
 			 GError **error)
 {
@@ -363,7 +363,7 @@ static gboolean read_http(WebConfig *config, const RdmadConfigNode *map, GError 
 
 /* ---- rate_limit ---- */
 
-/* Go's units, "1m30s"; -1 for anything else. */
+/* Parses Go's format, "1m30s"; returns -1 if it is invalid. */
 static double parse_duration(const char *text)
 {
 	static const struct {
@@ -396,7 +396,7 @@ static gboolean check_interval(const char *text, GError **error)
 {
 	const double seconds = parse_duration(text);
 
-	/* The other end also keeps inf out. */
+	/* The upper limit excludes infinity. */
 	if (seconds >= 0 && seconds <= INTERVAL_MAX_S)
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
@@ -447,7 +447,7 @@ static gboolean read_user(WebConfig *config, const RdmadConfigNode *node, GError
 	return TRUE;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 typedef struct {
 	const RdmadConfigNode *tls, *http, *rate, *users;

@@ -14,7 +14,7 @@
 
 #include "http/server.h"
 
-#define LOOK_US	 1000000 /* minimum time between two checks */
+#define CHECK_US 1000000 /* minimum time between two checks */
 #define FILE_MAX (1u << 20)
 
 /* Identifies the contents of a file without reading it. */
@@ -26,7 +26,7 @@ typedef struct {
 	struct timespec modified, changed;
 } WebStamp;
 
-/* ---- its files: small, regular, and seen to change ---- */
+/* ---- files ---- */
 
 static gboolean file_error(const char *path, const char *why, GError **error)
 {
@@ -40,7 +40,7 @@ static void stamp_set(WebStamp *stamp, const struct stat *st)
 			     st->st_mode, st->st_mtim, st->st_ctim };
 }
 
-/* All zero when there is no such file. */
+/* Sets the stamp to zeros if there is no such file. */
 static void file_stamp(const char *path, WebStamp *stamp)
 {
 	struct stat st;
@@ -61,7 +61,7 @@ static gboolean file_is_good(int fd, const char *path, struct stat *st, GError *
 	return TRUE;
 }
 
-/* It may grow meanwhile. */
+/* The file may grow while it is read. */
 static gssize read_all(int fd, char *text, gsize size)
 {
 	gsize have = 0;
@@ -80,7 +80,8 @@ static gssize read_all(int fd, char *text, gsize size)
 	return have;
 }
 
-/* NUL-terminated.  `stamp` is that of what was read, or could not be.  RDMAD_ERROR_CONFIG. */
+/* Returns the contents with a NUL.  Sets `stamp` also after an error, to that of the unreadable
+ * file.  RDMAD_ERROR_CONFIG. */
 static char *file_read(const char *path, gsize *size, WebStamp *stamp, GError **error)
 {
 	/* Without O_NONBLOCK, opening a FIFO would block until it has a writer. */
@@ -123,7 +124,7 @@ enum { FILE_CONFIG, FILE_CERT, FILE_KEY, FILE_CA, N_FILES };
 /* One reading of the files. */
 typedef struct {
 	WebConfig *config;
-	gpointer tls; /* of the class; NULL without TLS */
+	gpointer tls; /* of the HttpTlsClass; NULL without TLS */
 	char *paths[N_FILES];
 	WebStamp stamps[N_FILES];
 } Reading;
@@ -133,11 +134,11 @@ struct HttpWeb {
 	RdmadHttp *http;
 	char *path;
 	Reading *now;
-	HttpUsers *users; /* NULL: none */
+	HttpUsers *users; /* NULL: no passwords */
 	RdmadBucket bucket;
-	gint64 looked_us;
+	gint64 checked_us;
 	char *error;
-	/* Of the files that `error` is about: they are not read again as long as they stay. */
+	/* Files that caused `error`, which are not read again until one of them changes. */
 	char *bad_paths[N_FILES];
 	WebStamp bad_stamps[N_FILES];
 };
@@ -163,7 +164,8 @@ static void secret_free(char *text)
 	g_free(text);
 }
 
-/* The PEM in the configuration, or else in its file, which may not be given: NULL without an error. */
+/* Returns the PEM text in the configuration or in its file; NULL without an error if neither is
+ * configured. */
 static char *reading_pem(Reading *reading, guint which, const WebPem *pem, GError **error)
 {
 	gsize size;
@@ -227,7 +229,7 @@ static Reading *reading_new(const char *path)
 	return reading;
 }
 
-static void reading_tell(const Reading *reading)
+static void reading_log_notes(const Reading *reading)
 {
 	const GPtrArray *notes = reading->config->notes;
 	const guint key = reading->config->tls.key.text ? FILE_CONFIG : FILE_KEY;
@@ -274,7 +276,7 @@ static void web_take(HttpWeb *web, Reading *reading)
 				  MAX(config->rate_interval_s * G_USEC_PER_SEC, 1), rdmad_now_us());
 	reading_free(web->http, web->now);
 	web->now = reading;
-	reading_tell(reading);
+	reading_log_notes(reading);
 }
 
 static void web_clear_error(HttpWeb *web)
@@ -294,9 +296,9 @@ static void web_keep_error(HttpWeb *web, Reading *reading, const GError *error)
 	memcpy(web->bad_stamps, reading->stamps, sizeof(web->bad_stamps));
 }
 
-/* Half of a file may be good YAML: protection must not end because its half is not written yet.
- * The reason against `next`, or NULL. */
-static const char *what_goes(const WebConfig *now, const WebConfig *next)
+/* Returns why the change needs a restart, or NULL.  The first half of a file may be valid YAML, so
+ * a configuration without TLS or passwords may be incomplete. */
+static const char *restart_reason(const WebConfig *now, const WebConfig *next)
 {
 	if (now->has_tls != next->has_tls)
 		return "TLS is turned on or off by a restart only";
@@ -311,7 +313,7 @@ static const char *what_goes(const WebConfig *now, const WebConfig *next)
 
 static gboolean web_may_become(const HttpWeb *web, const Reading *reading, GError **error)
 {
-	const char *why = what_goes(web->now->config, reading->config);
+	const char *why = restart_reason(web->now->config, reading->config);
 
 	if (why)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG, "%s: %s", web->path, why);
@@ -351,9 +353,9 @@ void http_web_refresh(HttpWeb *web)
 {
 	const gint64 now = rdmad_now_us();
 
-	if (now - web->looked_us < LOOK_US)
+	if (now - web->checked_us < CHECK_US)
 		return;
-	web->looked_us = now;
+	web->checked_us = now;
 	if (web->error ? any_changed(web->bad_paths, web->bad_stamps)
 		       : any_changed(web->now->paths, web->now->stamps))
 		web_read_again(web);
@@ -388,7 +390,7 @@ HttpWeb *http_web_open(RdmadHttp *http, const char *path, GError **error)
 	web->refs = 1;
 	web->http = http;
 	web->path = g_strdup(path);
-	web->looked_us = rdmad_now_us();
+	web->checked_us = rdmad_now_us();
 	web_take(web, reading);
 	g_ptr_array_add(http->webs, web);
 	return web;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define ALLOCATION_JSON	     "allocation.json"
-#define ALLOCATION_JSON_MAX  (1u << 20) /* 1024 slots and devices of 253 bytes, and some */
+#define ALLOCATION_JSON_MAX  (1u << 20) /* more than 1024 slots and devices of 253 bytes need */
 #define ALLOCATION_ID_LENGTH 16
 #define NAME_MAX_BYTES	     253u
 #define ORPHANS_MAX	     4096u
@@ -107,7 +107,7 @@ static gboolean name_is_good(const char *name, gsize max)
 	return *name && strnlen(name, max + 1) <= max;
 }
 
-/* Sorted, each once, as allocations have them. */
+/* Returns NULL unless the slots are sorted and unique, as those of allocations are. */
 static char **note_slots(const json_t *array)
 {
 	g_autoptr(GStrvBuilder) slots = g_strv_builder_new();

@@ -20,37 +20,38 @@
 #define ALLOCATION_NCCL_CONF	   "nccl.conf"
 #define ALLOCATION_NCCL_PLAN	   "plan.json" /* of module nccl, which then owns nccl.conf */
 
-/* `run_dir` is rdmad_module_run_dir() in all of these. */
+/* `run_dir` is rdmad_module_run_dir() in all functions. */
 
-/* For a new holder: the directory with its files as they are at first; of `spares`, if not NULL.
+/* Creates the directory of a new allocation with its initial files, from `spares` if not NULL.
  * RDMAD_ERROR_FAILED. */
 gboolean allocation_directory_begin(const char *run_dir, RdmadSpareDirs *spares,
 				    const RdmadAllocation *allocation, GError **error);
-/* FALSE also where that cannot be read. */
+/* Returns FALSE also if the directory cannot be read. */
 gboolean allocation_directory_exists(const char *run_dir, const char *id);
-/* Made ahead, for new holders: rdmad_spare_dirs_free(). */
+/* Creates directories ahead of allocations; rdmad_spare_dirs_free(). */
 RdmadSpareDirs *allocation_directory_spares(const char *run_dir, RdmadLoop *loop,
 					    RdmadModule *owner) G_GNUC_WARN_UNUSED_RESULT;
-/* The same for a holder that may be there already: what is missing.  RDMAD_ERROR_FAILED. */
+/* Creates what is missing of the directory of an existing allocation.  RDMAD_ERROR_FAILED. */
 gboolean allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
 				   GError **error);
-/* Writes allocation.json again.  RDMAD_ERROR_NOT_FOUND: there is no directory; RDMAD_ERROR_FAILED. */
+/* Rewrites allocation.json.  RDMAD_ERROR_NOT_FOUND: there is no directory; RDMAD_ERROR_FAILED. */
 gboolean allocation_directory_describe(const char *run_dir, const RdmadAllocation *allocation,
 				       GError **error);
 
 /* The contents of allocation.json, checked like the database. */
 typedef struct {
-	char *id;	/* the directory's name */
-	char *resource; /* NULL: allocation.json is missing or wrong, and what follows is unset */
-	char **slots;	/* sorted */
-	char *pod_namespace, *pod_name; /* NULL: not known */
+	char *id; /* the directory's name */
+	/* NULL: allocation.json is missing or invalid; the following members are unset. */
+	char *resource;
+	char **slots;			/* sorted */
+	char *pod_namespace, *pod_name; /* NULL: unknown */
 	gint64 since_us;
-	/* Its allocation has ended, and the directory could not be removed then. */
+	/* The allocation has ended, but its directory could not be removed then. */
 	gboolean is_over;
 } AllocationNote;
 
 void allocation_note_free(AllocationNote *note);
 
-/* AllocationNote of each directory whose allocation is not in the table; removes unfinished files of the
- * others. */
+/* Returns an AllocationNote for each directory whose allocation is not in the table; removes
+ * unfinished files of the other directories. */
 GPtrArray *allocation_directory_orphans(const char *run_dir, RdmadAllocations *allocations);

@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * CDI specification: the device files behind a name that a runtime is given
- *
- *	rdmad.dev/rdma=0000:3b:00.0		its uverbs file; rdma_cm comes with each name
- *	rdmad.dev/rdma=0000:3b:00.0.umad	also .issm, .ucm: these files of it, for any user
- *
- * Names last where paths do not: a reply that kubelet has kept is right again after a driver was
- * reloaded and its files have other numbers.
- *
- * Source: cncf-tags/container-device-interface SPEC.md.  Names that begin with a digit need 0.5.0.
- */
 #include "allocate/cdi.h"
 
 #include <errno.h>
@@ -25,7 +14,7 @@
 
 #include "allocate/allocation-devices.h"
 
-#define CDI_SPEC_MAX (16u << 20) /* what is read at most */
+#define CDI_SPEC_MAX (16u << 20) /* maximum size of a file that is read */
 
 #define ANY_USER 0666
 
@@ -48,7 +37,7 @@ static const char *kind_suffix(RdmadChardevKind kind)
 	return "";
 }
 
-/* "0000:3b:00.0.umad" */
+/* Returns "0000:3b:00.0.umad" for a umad file. */
 static char *cdi_name(const char *device_id, RdmadChardevKind kind)
 {
 	return g_strconcat(device_id, kind_suffix(kind), NULL);
@@ -56,9 +45,8 @@ static char *cdi_name(const char *device_id, RdmadChardevKind kind)
 
 /* ---- text ---- */
 
-/* Numbers and type of the file are left to the runtime, which finds them when the container starts.
- * The kernel gives management files to root only; a container that gets one must be able to open
- * it. */
+/* Omits numbers and type: the runtime finds them when the container starts.  The kernel gives
+ * management files to root only; a container that gets one must be able to open it. */
 static json_t *node_json(const RdmadChardev *node)
 {
 	json_t *json = json_pack("{s:s, s:s}", "path", node->path, "permissions", "rw");
@@ -86,7 +74,7 @@ static json_t *entry_json(const CdiEntry *entry)
 			 nodes_json(entry->dev, entry->kind));
 }
 
-/* For whichever of the names is used. */
+/* Adds rdma_cm, which the runtime adds whichever name is used. */
 static void add_common(json_t *spec, const GArray *entries)
 {
 	for (guint i = 0; i < entries->len; i++) {
@@ -173,18 +161,13 @@ GHashTable *cdi_spec_names(const char *text, gsize size, GError **error)
 	return names;
 }
 
-/*
- * CDI: our file in the directory of CDI specifications
- *
- * Each round collects the devices, then publishes them: the file is replaced if it differs, and
- * removed if there are none.  Other files are not touched.
- */
+/* ---- the file ---- */
 
 struct Cdi {
-	char *dir, *path;   /* or NULL */
-	GHashTable *wanted; /* name -> CdiEntry, of this round */
-	GHashTable *names;  /* a set: in the file */
-	char *text;	    /* of the file; NULL: not written by this run */
+	char *dir, *path;   /* NULL: no file */
+	GHashTable *wanted; /* name -> CdiEntry: collected in this round */
+	GHashTable *names;  /* set of the names in the file */
+	char *text;	    /* contents of the file; NULL: not written by this process */
 };
 
 static void entry_free(gpointer data)
@@ -228,9 +211,9 @@ void cdi_free(Cdi *cdi)
 	g_free(cdi);
 }
 
-/* ---- what is there already ---- */
+/* ---- an existing file ---- */
 
-/* NULL without an error: there is no file. */
+/* Returns NULL without an error if there is no file. */
 static char *file_read(const Cdi *cdi, gsize *size, GError **error)
 {
 	struct stat info;
@@ -246,7 +229,7 @@ static char *file_read(const Cdi *cdi, gsize *size, GError **error)
 	return text;
 }
 
-/* Names of a file of ours; NULL without an error where there is none, or what is there is broken. */
+/* Returns the names in rdmad's file; NULL, without an error, if there is none or it is invalid. */
 static GHashTable *file_names(const Cdi *cdi, GError **error)
 {
 	g_autoptr(GError) problem = NULL;
@@ -342,7 +325,7 @@ static gboolean file_write(Cdi *cdi, char *text, GError **error)
 	return TRUE;
 }
 
-/* Not where there are no names: then the file is another's, or there is none. */
+/* Removes the file only if it has names: otherwise it is not rdmad's, or there is none. */
 static void file_remove(Cdi *cdi)
 {
 	if (g_hash_table_size(cdi->names))

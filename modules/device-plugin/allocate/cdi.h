@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CDI specification: the device files behind a name that a runtime is given
+ * CDI specification: the device files behind a name that a container runtime resolves
  *
  *	rdmad.dev/rdma=0000:3b:00.0		its uverbs file; rdma_cm comes with each name
  *	rdmad.dev/rdma=0000:3b:00.0.umad	also .issm, .ucm: these files of it, for any user
  *
- * Names last where paths do not: a reply that kubelet has kept is right again after a driver was
- * reloaded and its files have other numbers.
+ * Unlike paths, names stay valid: a response that kubelet has stored is correct again after a
+ * driver was reloaded and its files have other numbers.
+ *
+ * Cdi is rdmad's file in the directory of CDI specifications.  Each round collects the devices,
+ * then publishes them: the file is replaced if it differs, and removed if there are none.  Files of
+ * other programs are not touched.
  *
  * Source: cncf-tags/container-device-interface SPEC.md.  Names that begin with a digit need 0.5.0.
  */
@@ -18,7 +22,7 @@
 
 #define CDI_KIND "rdmad.dev/rdma"
 
-/* The kinds that have names, ended by RDMAD_CHARDEV_RDMA_CM, which has none. */
+/* The kinds that have names, terminated by RDMAD_CHARDEV_RDMA_CM, which has none. */
 extern const RdmadChardevKind cdi_kinds[];
 
 typedef struct {
@@ -26,11 +30,12 @@ typedef struct {
 	RdmadChardevKind kind;
 } CdiEntry;
 
-/* `entries` of CdiEntry with nodes of that kind, in order.  NULL when there are none. */
+/* `entries` is an array of CdiEntry with files of that kind, sorted.  Returns NULL if it is
+ * empty. */
 char *cdi_spec_text(const GArray *entries);
 
-/* The names in a text of ours, a set.  RDMAD_ERROR_INVALID: it is not a specification;
- * RDMAD_ERROR_BUSY: it is one of another kind. */
+/* Returns the set of names in a text of rdmad.  RDMAD_ERROR_INVALID: not a specification;
+ * RDMAD_ERROR_BUSY: a specification of another kind. */
 GHashTable *cdi_spec_names(const char *text, gsize size, GError **error);
 
 #define CDI_DIR	 "/var/run/cdi"
@@ -38,23 +43,23 @@ GHashTable *cdi_spec_names(const char *text, gsize size, GError **error);
 
 typedef struct Cdi Cdi;
 
-/* `dir` NULL or empty: no file, no names. */
+/* `dir` NULL or empty: no file and no names. */
 Cdi *cdi_new(const char *dir);
 void cdi_free(Cdi *cdi);
-/* The next round publishes there; the file in the old directory goes. */
+/* The next round publishes in `dir`; removes the file in the old directory. */
 void cdi_move(Cdi *cdi, const char *dir);
-/* Learns the names that an earlier run published. */
+/* Reads the names that an earlier process published. */
 void cdi_load(Cdi *cdi);
 
-/* The nodes of that kind, where the device has some. */
+/* Adds the device's files of that kind, if it has any, to the round. */
 void cdi_want(Cdi *cdi, const RdmadDevice *dev, RdmadChardevKind kind);
-/* RDMAD_ERROR_BUSY: a file of that name is another's; RDMAD_ERROR_FAILED. */
+/* RDMAD_ERROR_BUSY: the file belongs to another program; RDMAD_ERROR_FAILED. */
 gboolean cdi_publish(Cdi *cdi, GError **error);
 
-/* Whether there is any name, published before or wanted now. */
+/* Returns whether there is any name, published or collected. */
 gboolean cdi_is_used(const Cdi *cdi);
-/* Whether the name was in the file that was published last, or loaded. */
+/* Returns whether the name is in the file that was published last, or loaded. */
 gboolean cdi_has(const Cdi *cdi, const char *device_id, RdmadChardevKind kind);
-/* Qualified names for all files that the resource gives of `devices`, in order; NULL when a
- * runtime could not find one of them. */
+/* Returns the qualified names of all files of `devices` that the resource includes, sorted; NULL if
+ * a runtime could not resolve one of them. */
 GPtrArray *cdi_names(const Cdi *cdi, const GPtrArray *devices, const ResourceSettings *settings);

@@ -15,24 +15,25 @@
 #include "allocate/allocation-directory.h"
 #include "allocate/device-info.h"
 
-/* A kubelet that has just started lists nothing, and what a pod keeps is kept for long. */
+/* A kubelet that has just started lists no pods; directories of running pods may stay for a long
+ * time. */
 #define REVIEW_MS	60000
 #define REVIEW_AGAIN_MS 300000
-#define KEEP_AGAIN_MS	5000 /* after a directory that could not be made */
+#define KEEP_AGAIN_MS	5000 /* retry after a directory could not be created */
 
 struct Delivery {
 	RdmadModule *self;
-	GPtrArray *orphans; /* AllocationNote: directories that were left, without an allocation */
+	GPtrArray *orphans; /* AllocationNote: leftover directories without an allocation */
 	RdmadEvent *review, *keep_again;
 	char *run_dir, *owner;
 	RdmadAllocations *allocations;
 	RdmadSpareDirs *spares; /* or NULL */
-	GHashTable *begun; /* set of ids: their files are there before the table reports them */
+	GHashTable *begun; /* set of IDs whose files were written before the table reports them */
 	DeviceInfo *info;
 	Cdi *cdi;
 	GHashTable *devices; /* id -> RdmadDevice */
-	GHashTable *changed; /* ids, since the last delivery_follow() */
-	gboolean followed;   /* FALSE: any may have changed */
+	GHashTable *changed; /* set of IDs that changed since the last delivery_follow() */
+	gboolean followed;   /* FALSE: all devices count as changed */
 	RdmadWatch *inventory_watch, *allocations_watch;
 	RdmadDirectoryWatch *run_watch;
 };
@@ -63,8 +64,8 @@ static void warn(const RdmadAllocation *allocation, const GError *error)
 
 /* ---- device information ---- */
 
-/* A pod that needs no such file must not wait for one that cannot be written. */
-static void put_info(Delivery *delivery, const RdmadAllocation *allocation, guint nth)
+/* A failure is only logged: most pods do not need the file. */
+static void write_info(Delivery *delivery, const RdmadAllocation *allocation, guint nth)
 {
 	const RdmadDevice *dev = g_hash_table_lookup(delivery->devices, allocation->devices[nth]);
 	g_autoptr(GError) error = NULL;
@@ -74,7 +75,7 @@ static void put_info(Delivery *delivery, const RdmadAllocation *allocation, guin
 		warn(allocation, error);
 }
 
-/* A slot may belong to another allocation already when the end of this one is reported. */
+/* The slot may have another allocation by the time the end of this one is reported. */
 static void remove_info(Delivery *delivery, const RdmadAllocation *allocation, guint nth)
 {
 	const char *slot = allocation->slots[nth];
@@ -94,11 +95,11 @@ gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, G
 	if (delivery->allocations_watch)
 		g_hash_table_add(delivery->begun, g_strdup(allocation->id));
 	for (guint i = 0; allocation->slots[i]; i++)
-		put_info(delivery, allocation, i);
+		write_info(delivery, allocation, i);
 	return TRUE;
 }
 
-/* The error may pass. */
+/* Retries, because the error may be temporary. */
 static void remove_later(Delivery *delivery, const char *id)
 {
 	AllocationNote *note = g_new0(AllocationNote, 1);
@@ -131,7 +132,7 @@ static void keep_directory(const RdmadAllocation *allocation, gpointer data)
 	    allocation_directory_keep(delivery->run_dir, allocation, &error))
 		return;
 	warn(allocation, error);
-	/* No container starts without it, and the error may pass. */
+	/* Retries, because no container starts without its directory. */
 	if (delivery->keep_again)
 		rdmad_event_arm(delivery->keep_again, KEEP_AGAIN_MS);
 }
@@ -152,7 +153,7 @@ static void orphan_adopted(Delivery *delivery, const char *id)
 		}
 }
 
-/* Also those of an earlier run, and those that were learnt from kubelet. */
+/* Also called for allocations of an earlier process, and for adopted ones. */
 static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 {
 	Delivery *delivery = data;
@@ -162,7 +163,7 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 	orphan_adopted(delivery, allocation->id);
 	keep_directory(allocation, delivery);
 	for (guint i = 0; delivery->followed && allocation->slots[i]; i++)
-		put_info(delivery, allocation, i);
+		write_info(delivery, allocation, i);
 }
 
 static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
@@ -173,7 +174,7 @@ static void allocation_ended(const RdmadAllocation *allocation, const char *reas
 		delivery_end(delivery, allocation);
 }
 
-/* The directory identifies its allocation. */
+/* Rewrites allocation.json, because it identifies the allocation. */
 static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
 			       gpointer data)
 {
@@ -216,7 +217,7 @@ static void allocation_count(const RdmadAllocation *allocation, gpointer n)
 	++*(guint *)n;
 }
 
-/* By one whose directory it may be. */
+/* Returns whether a holder of the slot may have this directory mounted. */
 static gboolean slot_is_held(const Delivery *delivery, RdmadPods *pods, const char *resource,
 			     const char *slot)
 {
@@ -303,8 +304,8 @@ static void review_ask(gpointer data)
 
 typedef struct {
 	const Delivery *delivery;
-	GHashTable *names; /* of the directories; those left have no allocation */
-	GString *lacking;  /* allocations without one */
+	GHashTable *names; /* names of the directories; at the end, those without an allocation */
+	GString *lacking;  /* allocations without a directory */
 } DirectoryCheck;
 
 static void directory_check(const RdmadAllocation *allocation, gpointer data)
@@ -317,7 +318,7 @@ static void directory_check(const RdmadAllocation *allocation, gpointer data)
 				       allocation->id);
 }
 
-static void doctor_say(json_t *findings, RdmadFinding level, const char *what, const char *names,
+static void doctor_add(json_t *findings, RdmadFinding level, const char *what, const char *names,
 		       const char *advice)
 {
 	g_autofree char *text = g_strdup_printf("%s: %s", what, names);
@@ -335,7 +336,7 @@ void delivery_doctor(const Delivery *delivery, json_t *findings)
 	DirectoryCheck check = { delivery, left, lacking };
 
 	if (!names) {
-		doctor_say(findings, RDMAD_FINDING_PROBLEM, "they cannot be listed", error->message,
+		doctor_add(findings, RDMAD_FINDING_PROBLEM, "they cannot be listed", error->message,
 			   "see that the directory is a directory of root's");
 		return;
 	}
@@ -346,13 +347,13 @@ void delivery_doctor(const Delivery *delivery, json_t *findings)
 		g_autofree gpointer *keys = g_hash_table_get_keys_as_array(left, NULL);
 
 		orphans = g_strjoinv(", ", (char **)keys);
-		doctor_say(findings, RDMAD_FINDING_NOTE, "directories without an allocation",
+		doctor_add(findings, RDMAD_FINDING_NOTE, "directories without an allocation",
 			   orphans,
 			   "rdmad removes one once kubelet lists neither its slots nor its pod; "
 			   "allocation.json in it names its allocation");
 	}
 	if (lacking->len)
-		doctor_say(
+		doctor_add(
 			findings, RDMAD_FINDING_PROBLEM, "allocations without a directory",
 			lacking->str,
 			"restart rdmad, which makes them; then restart the pods, whose /run/rdmad "
@@ -387,7 +388,7 @@ static void follow_allocation(const RdmadAllocation *allocation, gpointer data)
 	for (guint i = 0; allocation->slots[i]; i++)
 		if (!delivery->followed ||
 		    g_hash_table_contains(delivery->changed, allocation->devices[i]))
-			put_info(delivery, allocation, i);
+			write_info(delivery, allocation, i);
 }
 
 void delivery_follow(Delivery *delivery)
@@ -425,7 +426,7 @@ static const RdmadInventoryOps INVENTORY_OPS = {
 	.settled = inventory_settled,
 };
 
-/* ---- names for runtimes ---- */
+/* ---- names for container runtimes ---- */
 
 static void offer_device(Delivery *delivery, const ResourceSettings *settings,
 			 const RdmadDevice *dev)
@@ -441,7 +442,7 @@ void delivery_offer(Delivery *delivery, const ResourceSettings *settings, const 
 		offer_device(delivery, settings, g_array_index(members, PoolMember, i).dev);
 }
 
-static void want_again(Delivery *delivery, const char *id)
+static void keep_names(Delivery *delivery, const char *id)
 {
 	const RdmadDevice *dev = g_hash_table_lookup(delivery->devices, id);
 
@@ -450,26 +451,28 @@ static void want_again(Delivery *delivery, const char *id)
 			cdi_want(delivery->cdi, dev, *kind);
 }
 
-/* Its container may start again, and then its names must be there, whatever became of the resource. */
-static void want_of_allocation(const RdmadAllocation *allocation, gpointer data)
+/* Keeps the names of the allocation's devices, whatever became of the resource: its container may
+ * be restarted. */
+static void keep_names_of_allocation(const RdmadAllocation *allocation, gpointer data)
 {
 	Delivery *delivery = data;
 
 	for (guint i = 0; is_ours(delivery, allocation) && allocation->devices[i]; i++)
-		want_again(delivery, allocation->devices[i]);
+		keep_names(delivery, allocation->devices[i]);
 }
 
 gboolean delivery_publish(Delivery *delivery, GError **error)
 {
-	/* Too early to judge which ones are gone. */
+	/* Before the first scan it is unknown which devices are absent. */
 	if (!delivery->followed)
 		return TRUE;
 	if (cdi_is_used(delivery->cdi))
-		rdmad_allocations_foreach(delivery->allocations, want_of_allocation, delivery);
+		rdmad_allocations_foreach(delivery->allocations, keep_names_of_allocation,
+					  delivery);
 	return cdi_publish(delivery->cdi, error);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 Delivery *delivery_new(const char *run_dir, const char *owner, RdmadAllocations *allocations,
 		       const DeliveryDirectories *directories)
@@ -519,13 +522,13 @@ void delivery_load(Delivery *delivery)
 	cdi_load(delivery->cdi);
 }
 
-/* A container that starts again after the run directory was emptied needs its directory. */
+/* A container that is restarted after the run directory was emptied needs its directory. */
 static void run_dir_changed(gpointer data)
 {
 	Delivery *delivery = data;
 
 	keep_all(delivery);
-	/* Before the first scan it is unknown which ones have no device. */
+	/* Before the first scan it is unknown which devices are absent. */
 	if (!delivery->followed)
 		return;
 	delivery->followed = FALSE;

@@ -6,7 +6,7 @@
 
 #include "allocate/allocation-devices.h"
 
-#define INFO_MAX 65536u /* the kernel takes strings of 128 KiB */
+#define INFO_MAX 65536u /* below the kernel's limit of 128 KiB for a string */
 
 /* ---- names ---- */
 
@@ -36,7 +36,8 @@ gboolean device_env_clash(const char *resource, const char *other)
 
 /* ---- values ---- */
 
-/* As the SR-IOV plugin names it: the PCI address, or a subfunction's auxiliary device. */
+/* Returns the name that the SR-IOV plugin uses: the PCI address, or a subfunction's auxiliary
+ * device. */
 static const char *device_name(const RdmadDevice *dev)
 {
 	return dev->aux_name ? dev->aux_name : dev->id;

@@ -12,16 +12,16 @@ struct AllocateQueue {
 	RdmadModule *self;
 	Allocator by;
 	AllocateDoneFunc done;
-	GPtrArray *ready;    /* of Queued, in their order: answered on this turn */
-	GPtrArray *waiting;  /* of Queued, the oldest first: for podresources */
-	guint64 asked, told; /* questions to podresources and answers */
+	GPtrArray *ready;   /* of Queued, in order of arrival: executed on this turn */
+	GPtrArray *waiting; /* of Queued, oldest first: each waits for a List of podresources */
+	guint64 n_queries, n_responses; /* numbers of Lists requested and completed */
 	RdmadEvent *turn;
 };
 
 typedef struct {
 	AllocateCall call;
 	RdmadGrpcCall *grpc;
-	guint64 question; /* by number; 0: none */
+	guint64 query; /* number of the List that it waits for; 0: none */
 	gpointer data;
 } Queued;
 
@@ -36,14 +36,14 @@ static void queued_free(gpointer data)
 
 /* ---- podresources ---- */
 
-/* One call for each request, in their order; some requests have been dropped. */
-static void pods_told(const GError *error, gpointer data)
+/* Called once for each request, in order; the call of a request may have been dropped. */
+static void pods_listed(const GError *error, gpointer data)
 {
 	AllocateQueue *queue = data;
 	const Queued *first = queue->waiting->len ? queue->waiting->pdata[0] : NULL;
 
-	queue->told++;
-	if (!first || first->question != queue->told)
+	queue->n_responses++;
+	if (!first || first->query != queue->n_responses)
 		return;
 	g_ptr_array_add(queue->ready, g_ptr_array_steal_index(queue->waiting, 0));
 	rdmad_event_arm_for_turn(queue->turn);
@@ -51,18 +51,18 @@ static void pods_told(const GError *error, gpointer data)
 
 static gboolean queued_waits(AllocateQueue *queue, Queued *queued)
 {
-	if (queued->question || queue->waiting->len >= WAITING_MAX ||
+	if (queued->query || queue->waiting->len >= WAITING_MAX ||
 	    !allocate_in_doubt(&queue->by, &queued->call))
 		return FALSE;
-	queued->question = ++queue->asked;
+	queued->query = ++queue->n_queries;
 	g_ptr_array_add(queue->waiting, queued);
-	rdmad_pods_refresh(rdmad_module_pods(queue->self), queue->self, pods_told, queue);
+	rdmad_pods_refresh(rdmad_module_pods(queue->self), queue->self, pods_listed, queue);
 	return TRUE;
 }
 
 /* ---- one turn ---- */
 
-/* Drops the calls that kubelet has cancelled or whose connection is closed: nobody would hold the grant. */
+/* Drops calls that were cancelled or whose connection is closed: the grant would have no holder. */
 static void calls_drop_ended(GPtrArray *turn)
 {
 	for (guint i = turn->len; i-- > 0;)
@@ -70,14 +70,14 @@ static void calls_drop_ended(GPtrArray *turn)
 			g_ptr_array_remove_index(turn, i);
 }
 
-/* The pool may have changed since a call arrived or began to wait. */
+/* Checks all calls: the pool may have changed since they arrived or began to wait. */
 static void calls_check(const AllocateQueue *queue, GPtrArray *turn)
 {
 	for (guint i = 0; i < turn->len; i++)
 		allocate_check(&queue->by, &((Queued *)turn->pdata[i])->call);
 }
 
-/* Takes from a turn the calls that wait; the others are answered now. */
+/* Moves the calls that must wait from the turn to `waiting`. */
 static void calls_in_doubt_wait(AllocateQueue *queue, GPtrArray *turn)
 {
 	for (guint i = 0; i < turn->len;)
@@ -121,7 +121,7 @@ void allocate_queue_add(AllocateQueue *queue, RdmadGrpcCall *call, const Pool *p
 	rdmad_event_arm_for_turn(queue->turn);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void calls_drop(GPtrArray *calls, gpointer data)
 {
@@ -158,7 +158,7 @@ AllocateQueue *allocate_queue_new(RdmadModule *self, Delivery *delivery, Allocat
 
 void allocate_queue_free(AllocateQueue *queue)
 {
-	rdmad_pods_cancel(rdmad_module_pods(queue->self), pods_told, queue);
+	rdmad_pods_cancel(rdmad_module_pods(queue->self), pods_listed, queue);
 	allocate_queue_drop(queue, NULL);
 	rdmad_event_free(queue->turn);
 	g_ptr_array_unref(queue->ready);

@@ -21,7 +21,7 @@
 struct Kubelet {
 	char *legacy_dir, *registry_dir, *socket;
 	char *prefix;
-	RegistrationWay configured;
+	RegistrationMethod configured;
 	gint64 hold_until_us; /* monotonic */
 	guint32 sequence;     /* of socket names */
 	RdmadDirectoryWatch *legacy_watch, *registry_watch;
@@ -36,10 +36,10 @@ static guint32 sequence_start(void)
 	return rdmad_random() & 0xffffff;
 }
 
-char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resource)
+char *kubelet_new_path(Kubelet *kubelet, RegistrationMethod method, const char *resource)
 {
 	const char *dir =
-		way == REGISTRATION_REGISTRY ? kubelet->registry_dir : kubelet->legacy_dir;
+		method == REGISTRATION_REGISTRY ? kubelet->registry_dir : kubelet->legacy_dir;
 
 	return g_strdup_printf("%s/%s-%.*s-%d-%06x.sock", dir, kubelet->prefix, BASE_SHOWN,
 			       resource_name_base(resource), (int)getpid(),
@@ -89,7 +89,7 @@ static gboolean is_absence(int errnum)
 	return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-RegistrationWay kubelet_way(const Kubelet *kubelet)
+RegistrationMethod kubelet_registration_method(const Kubelet *kubelet)
 {
 	struct stat info;
 
@@ -162,11 +162,11 @@ RdmadGrpcRequest *kubelet_ask_allocatable(Kubelet *kubelet, const RdmadGrpcReque
 				       ALLOCATABLE_MS, ops, data);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 void kubelet_configure(Kubelet *kubelet, const PluginSettings *settings)
 {
-	kubelet->configured = (RegistrationWay)settings->registration;
+	kubelet->configured = (RegistrationMethod)settings->registration;
 	g_free(kubelet->prefix);
 	kubelet->prefix = g_strdup(settings->socket_prefix);
 }

@@ -24,7 +24,7 @@ void kubelet_free(Kubelet *kubelet);
 void kubelet_configure(Kubelet *kubelet, const PluginSettings *settings);
 
 /* Returns the current registration method, LEGACY or REGISTRY. */
-RegistrationWay kubelet_way(const Kubelet *kubelet);
+RegistrationMethod kubelet_registration_method(const Kubelet *kubelet);
 
 /* Identifies kubelet.sock; a restarted kubelet has another one.  Returns FALSE if the socket is
  * not there or cannot be read. */
@@ -42,7 +42,7 @@ guint kubelet_hold_ms(const Kubelet *kubelet);
 /* Removes the sockets of earlier runs at which no process listens. */
 void kubelet_remove_stale_sockets(Kubelet *kubelet);
 /* Returns a path for a new socket that no earlier socket had; g_free(). */
-char *kubelet_new_path(Kubelet *kubelet, RegistrationWay way, const char *resource);
+char *kubelet_new_path(Kubelet *kubelet, RegistrationMethod method, const char *resource);
 
 /* Calls GetAllocatableResources of podresources. */
 RdmadGrpcRequest *kubelet_ask_allocatable(Kubelet *kubelet, const RdmadGrpcRequestOps *ops,

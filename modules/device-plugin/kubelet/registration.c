@@ -27,7 +27,7 @@ struct Registration {
 
 	GBytes *list;
 	PluginServer *server;		/* NULL: no socket */
-	RegistrationWay way;		/* of `server` */
+	RegistrationMethod method;	/* of `server` */
 	RdmadSocketFile kubelet_socket; /* of the kubelet of `server` */
 	gboolean connected;		/* kubelet has connected to `server` */
 	RdmadGrpcRequest *call;		/* running Register */
@@ -111,8 +111,8 @@ static const PluginServerOps SERVER_OPS;
 
 static gboolean make_server(Registration *registration)
 {
-	g_autofree char *path =
-		kubelet_new_path(registration->kubelet, registration->way, registration->resource);
+	g_autofree char *path = kubelet_new_path(registration->kubelet, registration->method,
+						 registration->resource);
 	g_autoptr(GError) error = NULL;
 
 	registration->server =
@@ -134,9 +134,9 @@ static void register_now(Registration *registration)
 {
 	PluginOptions options = { 0 };
 
-	registration->way = kubelet_way(registration->kubelet);
+	registration->method = kubelet_registration_method(registration->kubelet);
 	if (!kubelet_identify(registration->kubelet, &registration->kubelet_socket) &&
-	    registration->way == REGISTRATION_LEGACY) {
+	    registration->method == REGISTRATION_LEGACY) {
 		set_error(registration, "kubelet.sock is not there");
 		if (!kubelet_is_away(registration->kubelet))
 			try_later(registration, 0);
@@ -144,7 +144,7 @@ static void register_now(Registration *registration)
 	}
 	if (!make_server(registration))
 		return;
-	if (registration->way == REGISTRATION_REGISTRY)
+	if (registration->method == REGISTRATION_REGISTRY)
 		return; /* kubelet finds the socket by itself, at any time */
 	registration->owner_ops->options(&options, registration->owner_data);
 	registration->call = kubelet_register(registration->kubelet, registration->resource,
@@ -155,19 +155,20 @@ static void register_now(Registration *registration)
 /* Returns the time that kubelet needs to notice the end of the old socket. */
 static guint close_gap_ms(const Registration *registration)
 {
-	if (registration->connected && registration->way == REGISTRATION_REGISTRY)
+	if (registration->connected && registration->method == REGISTRATION_REGISTRY)
 		return FORGET_GAP_MS;
 	return registration->stream_since_us ? CLOSE_GAP_MS : 0;
 }
 
 /* Kubelet queries the options only when it connects, so they must be unchanged. */
-static gboolean gift_fits(const Registration *registration, const json_t *state)
+static gboolean handed_over_fits(const Registration *registration, const json_t *state)
 {
-	const json_t *way = json_object_get(state, "way");
+	const json_t *method = json_object_get(state, "registration_method");
 	PluginOptions now = { 0 };
 
 	registration->owner_ops->options(&now, registration->owner_data);
-	return json_integer_value(way) == (json_int_t)kubelet_way(registration->kubelet) &&
+	return json_integer_value(method) ==
+		       (json_int_t)kubelet_registration_method(registration->kubelet) &&
 	       json_is_true(json_object_get(state, "preferred")) == now.preferred &&
 	       json_is_true(json_object_get(state, "pre_start")) == now.pre_start;
 }
@@ -190,11 +191,11 @@ static gboolean take_over(Registration *registration)
 
 	if (!gift || registration->server)
 		return FALSE;
-	if (!gift_fits(registration, gift->state)) {
+	if (!handed_over_fits(registration, gift->state)) {
 		discard(registration, g_steal_pointer(&gift));
 		return FALSE;
 	}
-	registration->way = kubelet_way(registration->kubelet);
+	registration->method = kubelet_registration_method(registration->kubelet);
 	kubelet_identify(registration->kubelet, &registration->kubelet_socket);
 	registration->server =
 		plugin_server_take(registration->self, registration->resource, gift,
@@ -235,7 +236,7 @@ static void begin_try(Registration *registration)
  */
 static gboolean has_to_try(const Registration *registration)
 {
-	if (!registration->server || registration->way == REGISTRATION_LEGACY)
+	if (!registration->server || registration->method == REGISTRATION_LEGACY)
 		return TRUE;
 	return registration->connected &&
 	       (!registration->kubelet_socket.inode ||
@@ -320,12 +321,12 @@ static gboolean is_another_kubelet(const Registration *registration)
 {
 	RdmadSocketFile now;
 
-	return registration->way == REGISTRATION_LEGACY &&
+	return registration->method == REGISTRATION_LEGACY &&
 	       kubelet_identify(registration->kubelet, &now) &&
 	       !rdmad_socket_file_equal(&now, &registration->kubelet_socket);
 }
 
-void registration_look(Registration *registration)
+void registration_kubelet_changed(Registration *registration)
 {
 	if (!registration->server) {
 		/* A scheduled try keeps its time, but a failed one is repeated now: it may have
@@ -437,8 +438,9 @@ static json_t *part_give(int *fds, guint *n_fds, gpointer data)
 	if (!server)
 		return NULL;
 	registration->owner_ops->options(&options, registration->owner_data);
-	return json_pack("{s:o, s:i, s:b, s:b}", "server", server, "way", (int)registration->way,
-			 "preferred", options.preferred, "pre_start", options.pre_start);
+	return json_pack("{s:o, s:i, s:b, s:b}", "server", server, "registration_method",
+			 (int)registration->method, "preferred", options.preferred, "pre_start",
+			 options.pre_start);
 }
 
 static const RdmadHandOverOps PART_OPS = { part_freeze, part_give };
@@ -454,7 +456,7 @@ void registration_close_removed(RdmadModule *self, const GPtrArray *resources)
 				     (const char *const *)names->pdata);
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 Registration *registration_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
 			       const PluginServerOps *ops, gpointer data)
@@ -502,7 +504,7 @@ void registration_drain(Registration *registration, void (*drained)(gpointer dat
 void registration_info(const Registration *registration, RegistrationInfo *info)
 {
 	info->registered = registration->stream_since_us != 0;
-	info->way = registration->way;
+	info->method = registration->method;
 	info->streams = registration->server ? plugin_server_streams(registration->server) : 0;
 	info->error = registration->error;
 }

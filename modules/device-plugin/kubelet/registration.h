@@ -40,14 +40,14 @@ void registration_free(Registration *registration);
  * with another socket. */
 void registration_restart(Registration *registration);
 /* Handles a change in kubelet's directories. */
-void registration_look(Registration *registration);
+void registration_kubelet_changed(Registration *registration);
 void registration_publish(Registration *registration, GBytes *list);
 /* Stops registering; calls `drained` when no call is pending. */
 void registration_drain(Registration *registration, void (*drained)(gpointer data), gpointer data);
 
 typedef struct {
 	gboolean registered; /* kubelet has an open stream */
-	RegistrationWay way;
+	RegistrationMethod method;
 	guint streams;
 	const char *error; /* of the last failed try, or NULL */
 } RegistrationInfo;

@@ -231,7 +231,7 @@ static const RdmadGrpcMethod METHODS[] = {
 	{ NULL, NULL },
 };
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static PluginServer *server_make(RdmadModule *self, const char *resource, const char *socket_path,
 				 GBytes *list, const PluginServerOps *ops, gpointer data)

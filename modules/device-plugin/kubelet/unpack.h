@@ -12,10 +12,10 @@
 
 typedef struct Unpacked Unpacked;
 
-/* RDMAD_ERROR_INVALID: no such message, or it takes too much memory. */
+/* Returns NULL with RDMAD_ERROR_INVALID if the message is malformed or takes too much memory. */
 Unpacked *unpack(const ProtobufCMessageDescriptor *type, const guint8 *bytes, gsize size,
 		 GError **error);
-/* The message; lives as long as `unpacked`. */
+/* Returns the message, which is valid as long as `unpacked`. */
 gconstpointer unpacked_message(const Unpacked *unpacked);
 void unpacked_free(Unpacked *unpacked);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Unpacked, unpacked_free)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRI messages: the fields that rdmad uses of the responses of the container runtime. */
 #include "prestart/cri.h"
 
 #include <jansson.h>
@@ -12,6 +11,8 @@
 
 #include "cri.pb-c.h"
 #include "kubelet/unpack.h"
+
+/* ---- messages ---- */
 
 #define INFO_DEPTH 32
 
@@ -131,14 +132,7 @@ gboolean cri_answer_status(const guint8 *message, gsize size, CriSandbox *sandbo
 	return TRUE;
 }
 
-/*
- * CRI: the container runtime's state of a pod's sandbox (runtime.v1)
- *
- * Kubelet passes a device plugin neither the UID of a pod nor whether the pod uses the host's
- * network.  The runtime has both once the sandbox exists, which is before any container starts.
- * Two calls are needed: ListPodSandbox by the labels that kubelet sets on each sandbox, then
- * PodSandboxStatus.
- */
+/* ---- queries ---- */
 
 #define SERVICE	    "/runtime.v1.RuntimeService/"
 #define DEADLINE_MS 3000

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRI messages: the fields that rdmad uses of the responses of the container runtime. */
+/*
+ * CRI: the container runtime's state of a pod's sandbox (runtime.v1)
+ *
+ * Kubelet passes a device plugin neither the UID of a pod nor whether the pod uses the host's
+ * network.  The runtime has both once the sandbox exists, which is before any container starts.
+ * Two calls are needed: ListPodSandbox by the labels that kubelet sets on each sandbox, then
+ * PodSandboxStatus.
+ */
 #pragma once
 
 #include <rdmad/module.h>

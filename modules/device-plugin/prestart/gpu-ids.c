@@ -19,7 +19,7 @@ struct GpuIds {
 	RdmadModule *self;
 	GHashTable *names; /* name -> PCI address */
 	RdmadJob *job;
-	gboolean again; /* read once more when the job is done */
+	gboolean again; /* read again after the job */
 };
 
 /* ---- ids ---- */
@@ -151,7 +151,7 @@ void gpu_ids_read(GpuIds *ids)
 		rdmad_debug("the names of the accelerators: %s", error->message);
 }
 
-/* ---- life and queries ---- */
+/* ---- life cycle, queries ---- */
 
 GpuIds *gpu_ids_new(RdmadModule *self)
 {

@@ -450,7 +450,7 @@ gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *res
 	       rdmad_preparations_wanted(rdmad_module_preparations(pre_start->self));
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 PreStart *pre_start_new(RdmadModule *self, const PluginSettings *settings)
 {

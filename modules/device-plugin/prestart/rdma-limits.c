@@ -1,15 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * RDMA limits: limits of a pod on a shared device, by the kernel's rdma controller
- *
- * Containers of a pod share the limit, because it is written to the pod's cgroup: open contexts of
- * a device count as hca_handle, queue pairs, completion queues, memory regions and so on as
- * hca_object.  The limit is removed with the cgroup of the pod.
- *
- * Needs cgroup2 and the controller; it is enabled in the cgroups above the pod's where necessary.
- * Kubelet makes the cgroups in kubepods.slice (systemd) or kubepods (cgroupfs), in kind below
- * kubelet.slice or kubelet.  Source: Documentation/admin-guide/cgroup-v2.rst, "RDMA".
- */
 #include "prestart/rdma-limits.h"
 
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Use of a device's virtual functions: a device whose virtual functions are in use is not offered. */
 #include "selector/assignment.h"
 
 #include <rdmad/inventory.h>
+
+/* ---- use of virtual functions ---- */
 
 static const ResourceSettings *resource_of(const RdmadDevice *vf, const GPtrArray *resources)
 {
@@ -62,14 +63,7 @@ static char *pf_use(const RdmadDevice *dev, const GPtrArray *devices, const GPtr
 	return NULL;
 }
 
-/*
- * Assignment: the resources of each device
- *
- * A device is in one resource, or in several shared ones that allow it (`shared_with`).  Of
- * resources that select the same device and may not share it the first in the file keeps it, and
- * the conflict is reported.  A device whose virtual functions are in use is in none (above), except
- * those with `busy_pfs`.
- */
+/* ---- sharing ---- */
 
 static gboolean is_exclusive(const ResourceSettings *resource)
 {

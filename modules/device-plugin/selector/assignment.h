@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Use of a device's virtual functions: a device whose virtual functions are in use is not offered. */
+/*
+ * Assignment: the resources of each device
+ *
+ * A device is in one resource, or in several shared ones that allow it (`shared_with`).  If
+ * resources that may not share it select the same device, the first in the file has it, and the
+ * conflict is reported.  A device whose virtual functions are in use is only in resources with
+ * `busy_pfs`.
+ */
 #pragma once
 
 #include <rdmad/module.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "ens1f0#0-3,7": a pattern, and of what it matches only these virtual functions. */
+/* ---- index ranges: "ens1f0#0-3,7" is a pattern, limited to these virtual functions ---- */
 #include "selector/key.h"
 
 #include <rdmad/error.h>
@@ -7,7 +7,7 @@
 
 #define INDEX_MAX 65535u
 
-/* "7" or "0-3" at `text`, which moves behind it. */
+/* Parses "7" or "0-3" at `text` and moves behind it. */
 static gboolean part_read(const char **text, guint64 *first, guint64 *last)
 {
 	char *end;
@@ -24,7 +24,7 @@ static gboolean part_read(const char **text, guint64 *first, guint64 *last)
 	return *first <= *last && *last <= INDEX_MAX;
 }
 
-/* TRUE for what has no '#', too.  RDMAD_ERROR_CONFIG. */
+/* Accepts patterns without a '#' too.  RDMAD_ERROR_CONFIG. */
 static gboolean index_range_check(const char *pattern, GError **error)
 {
 	const char *hash = strchr(pattern, '#');
@@ -44,13 +44,14 @@ static gboolean index_range_check(const char *pattern, GError **error)
 	return good;
 }
 
-/* The part before the '#'; g_free(). */
+/* Returns the part before the '#'; g_free(). */
 static char *index_range_pattern(const char *pattern)
 {
 	return g_strndup(pattern, strcspn(pattern, "#"));
 }
 
-/* Whether `index` is one of those after the '#'; without a '#' every one is, RDMAD_UNKNOWN too. */
+/* Returns whether `index` is in the ranges after the '#'; always TRUE without a '#', also for
+ * RDMAD_UNKNOWN. */
 static gboolean index_range_holds(const char *pattern, int index)
 {
 	const char *text = strchr(pattern, '#');
@@ -76,7 +77,7 @@ static gboolean index_range_holds(const char *pattern, int index)
  * exclusions) is the same for all; see selector.h.
  */
 
-/* ---- what a device has ---- */
+/* ---- values of a device ---- */
 
 static void add(GPtrArray *values, const char *text)
 {
@@ -113,7 +114,7 @@ static gboolean is_child(const RdmadDevice *dev)
 	return dev->pci_role == RDMAD_PCI_VF || dev->aux_name;
 }
 
-/* "sf" of "mlx5_core.sf.4" */
+/* Adds "sf" for "mlx5_core.sf.4". */
 static void add_aux_type(GPtrArray *values, const char *aux_name)
 {
 	g_auto(GStrv) parts = g_strsplit(aux_name ? aux_name : "", ".", 3);
@@ -179,7 +180,7 @@ GPtrArray *select_key_values(SelectKey key, const RdmadDevice *dev, const RdmadP
 	return values;
 }
 
-/* ---- forms of patterns ---- */
+/* ---- syntax of patterns ---- */
 
 static gboolean has_wildcard(const char *pattern)
 {
@@ -191,7 +192,7 @@ static const char *without_0x(const char *text)
 	return g_str_has_prefix(text, "0x") || g_str_has_prefix(text, "0X") ? text + 2 : text;
 }
 
-/* "15b3", "0x15B3", "15*": four hexadecimal digits where there is no wildcard. */
+/* Accepts "15b3", "0x15B3", "15*": four hexadecimal digits, or a wildcard. */
 static gboolean check_hex16(const char *pattern, GError **error)
 {
 	const char *text = without_0x(pattern);
@@ -225,7 +226,8 @@ static gboolean check_guid(const char *pattern, GError **error)
 	return FALSE;
 }
 
-/* Names of devices, drivers and interfaces hold neither of these; they look like patterns of others. */
+/* Rejects characters that names of devices, drivers and interfaces never have, but lists and other
+ * kinds of patterns do. */
 static gboolean check_name(const char *pattern, GError **error)
 {
 	if (!strpbrk(pattern, "[]{},| \t"))
@@ -237,7 +239,7 @@ static gboolean check_name(const char *pattern, GError **error)
 	return FALSE;
 }
 
-/* Drivers of the RDMA subsystem, by those of the PCI function that a device has. */
+/* Drivers of the RDMA subsystem, and the driver of the PCI function, which the key means. */
 static const struct {
 	const char *rdma, *pci;
 } RDMA_DRIVERS[] = {
@@ -330,7 +332,7 @@ static char *fold(Form form, const char *text)
 	folded = to = g_ascii_strdown(form == FORM_HEX ? without_0x(text) : text, -1);
 	if (form != FORM_HEX)
 		return folded;
-	for (const char *from = folded; *from; from++) /* GUIDs with colons, and without */
+	for (const char *from = folded; *from; from++) /* GUIDs may have colons */
 		if (*from != ':')
 			*to++ = *from;
 	*to = '\0';

@@ -372,9 +372,9 @@ static gboolean pattern_matches_any(SelectKey key, const char *pattern, const GP
 	return FALSE;
 }
 
-void selector_foreach_vain(const Selector *selector, const GPtrArray *devices,
-			   void (*fn)(const char *key, const char *pattern, gpointer data),
-			   gpointer data)
+void selector_foreach_unused(const Selector *selector, const GPtrArray *devices,
+			     void (*fn)(const char *key, const char *pattern, gpointer data),
+			     gpointer data)
 {
 	for (guint i = 0; selector->groups && i < selector->groups->len; i++) {
 		const SelectorGroup *group = selector->groups->pdata[i];

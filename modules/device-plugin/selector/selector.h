@@ -32,6 +32,6 @@ char *selector_refusal(const Selector *selector, const RdmadDevice *dev);
 gboolean selector_takes_port(const Selector *selector, const RdmadDevice *dev,
 			     const RdmadPort *port);
 /* Calls `fn` for each pattern (except "!x") that matches none of the devices. */
-void selector_foreach_vain(const Selector *selector, const GPtrArray *devices,
-			   void (*fn)(const char *key, const char *pattern, gpointer data),
-			   gpointer data);
+void selector_foreach_unused(const Selector *selector, const GPtrArray *devices,
+			     void (*fn)(const char *key, const char *pattern, gpointer data),
+			     gpointer data);

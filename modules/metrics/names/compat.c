@@ -85,8 +85,7 @@ static const NameRow HW_ROWS[] = {
 	{ "rx_write_requests", "node_infiniband_rx_write_requests" },
 };
 
-/* It has the value as whole seconds there, which is always 0; this is the one thing that is put
- * right. */
+/* node_exporter exposes it in whole seconds, which is always 0; here it has decimals. */
 static CounterName *lifespan_name(void)
 {
 	static const NameRow row = { "lifespan", "node_infiniband_lifespan_seconds", "seconds",

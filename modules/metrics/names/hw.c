@@ -66,7 +66,7 @@ static guint port_width(const char *name)
 	return 64;
 }
 
-/* mlx4's diagnostic counters are be32 as well; the other drivers add up in 64 bits themselves. */
+/* mlx4's diagnostic counters are be32 as well; other drivers extend theirs to 64 bits. */
 static guint hw_width(const char *name, const char *driver)
 {
 	if (!g_strcmp0(driver, "mlx5_core") && g_strv_contains(MLX5_Q_COUNTERS, name))
@@ -102,7 +102,7 @@ guint names_counter_width(const RdmadCounter *counter, const char *driver, gbool
 	return 64;
 }
 
-/* ---- Counters of drivers: their names, as in the manuals, and the meaning of the well-known ones ---- */
+/* ---- names of drivers' counters, as in their manuals, and the meaning of common ones ---- */
 
 typedef struct {
 	const char *raw, *help;
@@ -379,7 +379,7 @@ static const char *own_prefix(const char *own, gboolean of_device)
 										  : "rdma_";
 }
 
-/* "rdma_tx_bytes" and "dropped_total" have it already. */
+/* Omits the prefix if the name has it already: "rdma_tx_bytes", "dropped_total". */
 static char *family_of(const char *clean, gboolean of_device)
 {
 	const char *own = g_str_has_prefix(clean, "rdma_") && clean[5] ? clean + 5 : clean;

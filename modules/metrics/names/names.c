@@ -27,16 +27,6 @@ char *names_sanitise(const char *name)
 	return clean;
 }
 
-/*
- * Names of counters, and their units
- *
- * Driver-specific counters keep their names, so that users find them in the driver's manual; common
- * counters get names in Prometheus' form.  A name may be any text.
- *
- * Sources: include/rdma/ib_pma.h and drivers/infiniband/ of Linux; node_exporter's
- * collector/infiniband_linux.go; Documentation/networking/ of the drivers, for `ethtool -S`.
- */
-
 void counter_name_free(CounterName *name)
 {
 	if (!name)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device and its ports.  Values that the firmware changes are exposed only from a fresh
- * reading. */
+/* A device and its ports.  Values that the firmware changes are exposed only from a new reading. */
 #include "render/parts.h"
 
 #define MICROSECONDS	  6u

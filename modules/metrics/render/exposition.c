@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Exposition: a set of families in Prometheus' text formats
- *
- * Sources: prometheus/docs exposition_formats.md (text 0.0.4); OpenMetrics 1.0.0.
- */
 #include "render/exposition.h"
 
 #include <malloc.h>
@@ -11,6 +6,8 @@
 
 #include "render/gzip.h"
 #include "render/render.h"
+
+/* ---- formats ---- */
 
 #define HEADS_SIZE 384u /* typical size of a family */
 #define END	   "# EOF\n"
@@ -127,7 +124,7 @@ char *family_set_pack(FamilySet *set, ExpositionFormat format, gsize *size)
 }
 
 /*
- * Exposition: the text of one scrape
+ * The response to a scrape
  *
  * The set already has the data of the loop.  A worker renders the devices, which are most of the
  * text: with 512 ports, rendering and gzip would block the loop for longer than kubelet should

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Labels: the labels of one series, in their text form
- *
- * Values may be any bytes: they are converted to valid UTF-8, escaped and truncated.  Names are
- * rdmad's own.  `LABELS_INIT` initializes, labels_clear() frees.
- */
 #include "render/family.h"
 
 #include <rdmad/log.h>
 #include <stdio.h>
 
 #include "render/text.h"
+
+/* ---- labels ---- */
 
 #define FAMILY_NAME_MAX 256u /* including the NUL; names from outside are truncated long before */
 
@@ -76,15 +72,7 @@ void labels_add_number(Labels *labels, const char *name, guint64 value)
 	text_append(&labels->text, "\"", 1);
 }
 
-/*
- * Families of a scrape while it is rendered
- *
- * A family holds the text of its own series, so that they are adjacent whatever the order of calls.
- * The text is the same in both formats; exposition.c writes the lines above it.
- *
- * Series must be unique.  `guarded` drops duplicates in families whose labels come from outside; in
- * other families the caller avoids them.
- */
+/* ---- families ---- */
 
 #define NAMESAKES_MAX 64u
 #define STRINGS_SIZE  8192u /* typical size for a machine */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels: the labels of one series, in their text form
+ * Families: the series of a scrape, as text
  *
- * Values may be any bytes: they are converted to valid UTF-8, escaped and truncated.  Names are
- * rdmad's own.  `LABELS_INIT` initializes, labels_clear() frees.
+ * A family holds the text of its own series, so that they are adjacent whatever the order of calls.
+ * The text is the same in both formats; exposition.c writes the lines above it.  Series must be
+ * unique: `guarded` drops duplicates in families whose labels come from outside; in other families
+ * the caller avoids them.
+ *
+ * Values of labels may be any bytes: they are converted to valid UTF-8, escaped and truncated.
+ * Names are rdmad's own.  `LABELS_INIT` initializes, labels_clear() frees.
  */
 #pragma once
 

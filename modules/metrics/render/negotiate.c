@@ -26,7 +26,7 @@ static Word word_trim(Word word)
 	return word;
 }
 
-/* Up to `separator`, behind which `*rest` goes on; FALSE at the end. */
+/* Returns the next word up to `separator` and moves `rest` behind it; FALSE at the end. */
 static gboolean word_next(Word *rest, char separator, Word *word)
 {
 	const char *end;
@@ -48,7 +48,7 @@ static gboolean word_is(Word word, const char *text)
 	return word.size == strlen(text) && !g_ascii_strncasecmp(word.start, text, word.size);
 }
 
-/* "0.5" in thousandths; 0 if it is malformed. */
+/* Parses "0.5" to thousandths; returns 0 if it is malformed. */
 static guint q_parse(Word word)
 {
 	guint q = 0, unit = Q_MAX;
@@ -68,7 +68,7 @@ static guint q_parse(Word word)
 	return MIN(q, Q_MAX);
 }
 
-/* One element of a list, "text/plain;version=0.0.4;q=0.5". */
+/* An element of a list, "text/plain;version=0.0.4;q=0.5". */
 typedef struct {
 	Word name;
 	Word version; /* size 0: none */
@@ -95,7 +95,7 @@ static Choice choice_parse(Word element)
 	return choice;
 }
 
-/* Match of one element with a format: 0 none, 3 by its version. */
+/* Returns how specifically an element names the format: 0 not at all, 3 by its version. */
 static guint choice_fit(const Choice *choice, ExpositionFormat format)
 {
 	const gboolean open = format == EXPOSITION_OPENMETRICS;
@@ -112,7 +112,7 @@ static guint choice_fit(const Choice *choice, ExpositionFormat format)
 	return word_is(choice->name, "*/*") || word_is(choice->name, "text/*") ? 1 : 0;
 }
 
-/* The weight that the best-fitting element gives the format; 0: it is not wanted. */
+/* Returns the weight that the most specific element gives the format; 0: not accepted. */
 static guint format_weight(const char *accept, ExpositionFormat format)
 {
 	Word rest = { accept, strlen(accept) }, element;

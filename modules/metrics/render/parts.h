@@ -33,9 +33,9 @@ typedef enum {
 	RENDER_NETDEV_CARRIER,
 	RENDER_NETDEV_MTU,
 	RENDER_NETDEV_SPEED,
-	RENDER_DEVICE_USES,					 /* RDMAD_USES_KINDS of them */
-	RENDER_POD_USES = RENDER_DEVICE_USES + RDMAD_USES_KINDS, /* the number of kinds that pods
-								  * have */
+	RENDER_DEVICE_USES, /* RDMAD_USES_KINDS of them */
+	RENDER_POD_USES =
+		RENDER_DEVICE_USES + RDMAD_USES_KINDS, /* the first kinds, which pods have too */
 	RENDER_COLLECTOR_SUCCESS = RENDER_POD_USES + RDMAD_USES_CM_ID + 1,
 	RENDER_SCRAPE_DURATION,
 	RENDER_COMPAT_INFO,
@@ -54,7 +54,7 @@ typedef struct {
 	Family *families[RENDER_N];
 	GHashTable *devices; /* names of devices that are rendered already */
 	RenderSlots *slots;
-	Labels labels; /* of the object that is rendered now */
+	Labels labels; /* of the object that is being rendered */
 } Render;
 
 void render_families_add(Render *render);
@@ -69,7 +69,7 @@ void render_netdevs(Render *render, const RdmadDevice *device);
 void render_counters(Render *render, const RdmadReading *reading);
 void render_users(Render *render, const DeviceSample *sample);
 
-/* On the loop only. */
+/* Call on the loop only. */
 void render_allocations(FamilySet *set, RdmadAllocations *allocations, RdmadInventory *inventory);
 void render_node(FamilySet *set, RdmadAttributes *attributes);
 void render_stats(FamilySet *set, RdmadStats *stats);

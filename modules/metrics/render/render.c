@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The families whose names are our own
+ * The families with rdmad's own names
  *
- * A state is a gauge with a label `state` in OpenMetrics as well: its statesets want the label called
- * as the family, so that the series would have other names from one format to the other.
+ * A state is a gauge with a label `state` in OpenMetrics too.  The label of a stateset must have
+ * the name of the family, so the series would have different names in the two formats.
  *
- * `promtool check metrics` refuses "counter" as a word of a name, hence rdma_counters_unreadable; and
- * "bits" as a unit, hence "bit_errors".
+ * `promtool check metrics` rejects the word "counter" in a name, hence rdma_counters_unreadable,
+ * and the unit "bits", hence "bit_errors".
  */
 #include "render/render.h"
 
@@ -84,7 +84,7 @@ static const FamilyClass NATIVE[RENDER_N] = {
 	POD_USE(CM_ID, "cm_ids"),
 };
 
-/* Of the scrape itself, whatever the names. */
+/* Families of the scrape itself, exposed with any `names`. */
 static const FamilyClass ALWAYS[RENDER_N] = {
 	[RENDER_DEVICE_SUCCESS] = { "rdma_device_scrape_success", FAMILY_GAUGE,
 				    .help = "Whether the device responded in time (1) or is "
@@ -124,9 +124,9 @@ void render_families_add(Render *render)
 		table_add(render, COMPAT);
 }
 
-/* ---- Who uses a device: all together, and pod by pod ---- */
+/* ---- users of a device: all of them, and each pod ---- */
 
-#define POD_KINDS (RDMAD_USES_CM_ID + 1) /* that pods have */
+#define POD_KINDS (RDMAD_USES_CM_ID + 1) /* the kinds that pods have */
 
 typedef struct {
 	guint64 objects[RDMAD_USES_KINDS];
@@ -138,7 +138,7 @@ static void uses_add(Uses *uses, const RdmadDeviceUser *user)
 		uses->objects[i] += user->objects[i];
 }
 
-/* uid -> Uses. */
+/* Returns a map of pod UIDs to Uses. */
 static GHashTable *pods_sum(const RdmadReading *reading)
 {
 	GHashTable *pods = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
@@ -201,7 +201,7 @@ void render_users(Render *render, const DeviceSample *sample)
 	pods_put(render, sample);
 }
 
-/* ---- The interfaces of a device; their counters are in counter.c ---- */
+/* ---- interfaces of a device; their counters are in counter.c ---- */
 
 #define BYTES_PER_MEGABIT 125000u
 
@@ -221,7 +221,7 @@ static void netdev_info(Render *render, const RdmadNetdev *netdev, const RdmadPo
 	labels_back(labels, mark);
 }
 
-/* For each port that it serves, or once without a port. */
+/* Renders the interface for each port that it serves, or once without a port. */
 static void netdev_infos(Render *render, const RdmadDevice *device, const RdmadNetdev *netdev)
 {
 	guint found = 0;
@@ -260,12 +260,6 @@ void render_netdevs(Render *render, const RdmadDevice *device)
 	}
 }
 
-/*
- * Render: the data of one scrape, as families
- *
- * Data of the loop comes first, then the devices, which any thread may render.
- */
-
 /* ---- collectors ---- */
 
 typedef struct {
@@ -284,7 +278,7 @@ static RdmadReadWhat group_collector(RdmadCounterGroup group)
 	return group <= RDMAD_COUNTER_DEVICE ? RDMAD_READ_COUNTERS : RDMAD_READ_NETDEVS;
 }
 
-/* Groups that failed as a whole. */
+/* Returns the collectors of which a group failed entirely. */
 static RdmadReadWhat sample_failures(const DeviceSample *sample)
 {
 	const RdmadReading *reading = sample->reading;
@@ -318,7 +312,7 @@ static void render_collectors(Render *render)
 
 /* ---- devices ---- */
 
-/* While devices change their names, two may have the same one for a moment: the first it is. */
+/* While devices are renamed, two may have the same name; only the first one is rendered. */
 static gboolean device_is_new(Render *render)
 {
 	const Text *text = &render->labels.text;
@@ -334,7 +328,7 @@ static void render_sample(Render *render, const DeviceSample *sample)
 		return;
 	family_put(render->families[RENDER_DEVICE_SUCCESS], &render->labels,
 		   sample->reading != NULL);
-	/* One that did not answer took no time that is known. */
+	/* The duration is unknown if the device did not respond. */
 	if (sample->seconds > 0)
 		family_put_double(render->families[RENDER_DEVICE_DURATION], &render->labels,
 				  sample->seconds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data of the loop: allocations, the node's attributes, rdmad's own stats. */
+/* Data of the loop: allocations, the node's attributes, rdmad's own stats */
 #include "render/parts.h"
 
 /* ---- allocations ---- */
@@ -13,7 +13,7 @@ static void allocation_put(const RdmadAllocation *allocation, gpointer data)
 {
 	AllocationRender *render = data;
 
-	/* A pod that is not known yet comes with one of the next scrapes. */
+	/* An allocation without a pod appears in a later scrape. */
 	if (!allocation->pod_name)
 		return;
 	for (guint i = 0; allocation->devices[i]; i++) {
@@ -34,7 +34,7 @@ static void allocation_put(const RdmadAllocation *allocation, gpointer data)
 
 void render_allocations(FamilySet *set, RdmadAllocations *allocations, RdmadInventory *inventory)
 {
-	/* Many slots of one allocation may be of the same device: one series. */
+	/* Guarded: several slots of an allocation may be on the same device. */
 	static const FamilyClass KLASS = { "rdma_pod_device", FAMILY_INFO,
 					   .help = "Devices of containers.", .guarded = TRUE };
 	AllocationRender render = { family_set_add(set, &KLASS, NULL), inventory };
@@ -81,13 +81,12 @@ static FamilyType stat_type(const RdmadStatClass *klass)
 	return g_str_has_suffix(klass->name, "_info") ? FAMILY_INFO : FAMILY_GAUGE;
 }
 
-/* A series for each set of labels: the stats see to that. */
 static Family *stat_family(FamilySet *set, const RdmadStatClass *klass)
 {
 	const FamilyType type = stat_type(klass);
 	const gsize size = strlen(klass->name) - (type == FAMILY_INFO ? strlen("_info") : 0);
 	g_autofree char *name = g_strndup(klass->name, size);
-	/* Values that were cut may have become the same. */
+	/* Guarded: truncated label values may be equal. */
 	const FamilyClass family = { name, type, klass->unit, klass->help, .guarded = TRUE };
 
 	return family_set_add(set, &family, NULL);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text: a growable buffer like GString, whose frequent operations are inline. */
 #include "render/text.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of a port: the drivers' counters of one kind, added up. */
+/* Errors of a port: sums of the drivers' counters of one kind */
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,11 +8,10 @@
 
 #define TRAFFIC_STEP_US (900 * G_TIME_SPAN_MILLISECOND) /* shorter intervals give no rate */
 
-/*
- * In the order of preference.  Words of 4 bytes: Documentation/ABI/stable/sysfs-class-infiniband; the
- * drivers' own count octets: drivers/infiniband/hw/{mlx5,efa,bnxt_re,erdma,ionic}; soft-RoCE counts
- * packets alone: drivers/infiniband/sw/rxe/rxe_hw_counters.c.
- */
+/* In the order of preference.  Counters in words of 4 bytes:
+ * Documentation/ABI/stable/sysfs-class-infiniband; drivers' own counters of octets:
+ * drivers/infiniband/hw/{mlx5,efa,bnxt_re,erdma,ionic}; soft-RoCE counts packets only:
+ * drivers/infiniband/sw/rxe/rxe_hw_counters.c. */
 static const struct {
 	RdmadCounterGroup group;
 	const char *received, *transmitted;
@@ -77,26 +76,27 @@ gboolean port_traffic_read(const RdmadReading *reading, guint port, gboolean alo
  * are kept of each port, fewer with very many ports: at most 256 KiB in all.
  */
 
-#define RATE_MAX 9e18f /* fits into 64 bits with sign */
+#define RATE_MAX 9e18f /* fits into a signed 64-bit integer */
 
 typedef struct {
-	gint64 mark;		     /* when it came; no two samples have the same */
-	float received, transmitted; /* per second; NAN: the counters began again */
+	gint64 mark;		     /* monotonic time, made unique */
+	float received, transmitted; /* per second; NAN: the counters were reset */
 } Sample;
 
 typedef struct {
 	char *id, *name; /* of the device */
 	guint port;
-	PortTraffic total; /* unit NULL: no counter of this port's traffic */
+	PortTraffic total; /* unit NULL: the port has no counter of traffic */
 	gint64 read_us;	   /* when `total` was read */
 	PortError errors[PORT_ERROR_KINDS];
-	float error_rates[PORT_ERROR_KINDS]; /* between the last two readings; NAN: not known */
+	float error_rates[PORT_ERROR_KINDS]; /* between the last two readings; NAN: unknown */
 	gint64 errors_us;		     /* when `errors` was read; 0: never */
 	gint64 seen_us;
 	GArray *samples; /* Sample, oldest first */
 } Series;
 
-/* Objects of processes on a device; a process that only has it open, as rdmad does, is not a user. */
+/* Objects of processes on a device.  A process counts if it has queue pairs: rdmad itself has only
+ * a context. */
 typedef struct {
 	char *id, *name;
 	gint64 seen_us;
@@ -104,10 +104,10 @@ typedef struct {
 } Users;
 
 struct Traffic {
-	GPtrArray *series; /* Series, as they were first seen */
+	GPtrArray *series; /* Series, in the order of their first reading */
 	GHashTable *ports; /* "ID/PORT" -> Series */
 	GHashTable *users; /* ID -> Users */
-	gint64 mark;	   /* the newest */
+	gint64 mark;	   /* the newest mark */
 };
 
 static void series_free(gpointer data)
@@ -156,7 +156,7 @@ static gboolean users_are_old(gpointer key, gpointer value, gpointer data)
 	return ((Users *)value)->seen_us < *oldest_us;
 }
 
-/* Of devices that left, or are read no more. */
+/* Drops devices that were removed or are no longer read. */
 static void traffic_forget_old(Traffic *traffic, gint64 now_us)
 {
 	gint64 oldest_us = now_us - TRAFFIC_KEPT_US;
@@ -174,7 +174,7 @@ static void traffic_forget_old(Traffic *traffic, gint64 now_us)
 	g_hash_table_foreach_remove(traffic->users, users_are_old, &oldest_us);
 }
 
-/* NULL: there are too many. */
+/* Returns NULL if there are too many. */
 static Series *traffic_series(Traffic *traffic, const RdmadDevice *device, guint port,
 			      gint64 now_us)
 {
@@ -263,7 +263,7 @@ static void series_take_errors(Series *series, const PortError *errors, gint64 r
 	series->errors_us = read_us;
 }
 
-/* The kernel has objects of its own on every device: an empty list means that it was not read. */
+/* The kernel has objects on every device, so an empty list means that it was not read. */
 static gboolean users_are_known(const RdmadReading *reading)
 {
 	return reading->n_users && !(reading->users_unlisted & 1u << RDMAD_USES_QP);
@@ -316,7 +316,7 @@ void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
 	traffic_take_users(traffic, sample, now_us);
 }
 
-/* ---- as JSON ---- */
+/* ---- JSON ---- */
 
 static json_t *text_json(const char *text)
 {
@@ -332,7 +332,7 @@ static json_t *real_json(float rate)
 
 static json_t *rate_json(float rate)
 {
-	/* A counter may jump to anything. */
+	/* The rate may be huge after a counter jumped. */
 	return isnan(rate) ? json_null() : json_integer((json_int_t)MIN(rate, RATE_MAX));
 }
 

@@ -28,7 +28,7 @@ typedef enum {
 
 typedef struct {
 	guint64 total;
-	gboolean known; /* a counter of that kind was readable */
+	gboolean known; /* a counter of that kind is readable */
 } PortError;
 
 extern const char *const port_error_names[PORT_ERROR_KINDS];

@@ -20,7 +20,7 @@
 typedef struct {
 	RdmadLoop *loop;
 	guint done;
-	int exit_status, signal, code; /* code: of the error; -1: none */
+	int exit_status, signal, code; /* code of the error; -1: none */
 	gboolean timed_out;
 	char *output, *errors;
 	gsize output_size;
@@ -40,7 +40,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_loop_free(f->loop);
 	g_free(f->output);
 	g_free(f->errors);
-	/* None is left, not even a zombie. */
+	/* No child is left, not even a zombie. */
 	g_assert_cmpint(waitpid(-1, NULL, 0), ==, -1);
 	g_assert_cmpint(errno, ==, ECHILD);
 }
@@ -108,7 +108,7 @@ static void test_input_larger_than_a_pipe_arrives_whole(Fixture *f, gconstpointe
 	g_assert_cmpstr(g_strstrip(f->output), ==, "300000");
 }
 
-static void test_input_that_nobody_reads_holds_nobody_up(Fixture *f, gconstpointer data)
+static void test_unread_input_blocks_nothing(Fixture *f, gconstpointer data)
 {
 	g_autofree char *input = g_strnfill(300000, 'i');
 
@@ -128,7 +128,7 @@ static void test_the_end_of_long_output_is_kept(Fixture *f, gconstpointer data)
 static void test_nothing_is_inherited(Fixture *f, gconstpointer data)
 {
 	static const char *const envp[] = { "ONLY=this", NULL };
-	/* Left open across exec on purpose. */
+	/* Left open across exec deliberately. */
 	rdmad_autofd int open_fd G_GNUC_UNUSED = open("/dev/zero", O_RDONLY);
 
 	g_setenv("RDMAD_TEST_SECRET", "x", TRUE);
@@ -138,19 +138,19 @@ static void test_nothing_is_inherited(Fixture *f, gconstpointer data)
 	    "grep SigBlk /proc/self/status; echo $ONLY $RDMAD_TEST_SECRET",
 	    (RdmadChildSpec){ .envp = envp });
 	signal(SIGPIPE, SIG_DFL);
-	/* Three, and the directory that ls has open. */
+	/* Three, and the directory that ls opens. */
 	g_assert_cmpstr(f->output, ==,
 			"4\nSigIgn:\t0000000000000000\nSigBlk:\t0000000000000000\nthis\n");
 }
 
 static void test_the_deadline_ends_the_whole_group(Fixture *f, gconstpointer data)
 {
-	/* The grandchild has the stream open: it would be written to for ever. */
+	/* The grandchild keeps the stream open. */
 	run(f, "sleep 1000 & echo $!; wait", (RdmadChildSpec){ .deadline_ms = 100 });
 	g_assert_true(f->timed_out);
 	g_assert_cmpint(f->signal, ==, SIGTERM);
 	for (guint i = 0; kill((pid_t)atoi(f->output), 0) == 0 && i < 1000; i++)
-		g_usleep(10000); /* its reaper is another process */
+		g_usleep(10000); /* another process reaps it */
 	g_assert_cmpint(kill((pid_t)atoi(f->output), 0), ==, -1);
 }
 
@@ -238,7 +238,7 @@ static void stop_loop(gpointer data)
 
 #define CGROUP "rdmad-test-child"
 
-/* setsid() leaves the group; the process says so by its own end, which closes the FIFO. */
+/* setsid() leaves the group; the end of the process closes the FIFO. */
 static void test_nothing_leaves_a_cgroup(Fixture *f, gconstpointer data)
 {
 	g_autofree char *dir = g_dir_make_tmp("rdmad-test-XXXXXX", NULL);
@@ -278,7 +278,7 @@ static void test_a_child_on_the_host_has_the_namespaces_of_pid_1(Fixture *f, gco
 		g_assert_cmpstr(g_strstrip(f->output), ==, host);
 }
 
-static void test_nobody_hears_of_a_cancelled_child(Fixture *f, gconstpointer data)
+static void test_a_cancelled_child_is_not_reported(Fixture *f, gconstpointer data)
 {
 	RdmadChild *child = start(f, "exec sleep 1000", (RdmadChildSpec){ 0 });
 	const pid_t pid = rdmad_child_pid(child);
@@ -329,7 +329,7 @@ static gboolean note_birth(pid_t pid, gpointer data, GError **error)
 	g_autofree char *program = g_file_read_link(path, NULL);
 	g_autofree char *own = g_file_read_link("/proc/self/exe", NULL);
 
-	/* Its program does not run yet, however long this takes. */
+	/* The program must not run before, however long this takes. */
 	g_usleep(20000);
 	g_assert_cmpstr(program, ==, own);
 	f->born++;
@@ -365,7 +365,7 @@ const UnitTest unit_tests[] = {
 	TEST(status_and_both_streams_come_back),
 	TEST(a_signal_is_no_exit_status),
 	TEST(input_larger_than_a_pipe_arrives_whole),
-	TEST(input_that_nobody_reads_holds_nobody_up),
+	TEST(unread_input_blocks_nothing),
 	TEST(the_end_of_long_output_is_kept),
 	TEST(nothing_is_inherited),
 	TEST(the_deadline_ends_the_whole_group),
@@ -377,7 +377,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_child_runs_in_the_namespace_that_it_was_given),
 	TEST(nothing_leaves_a_cgroup),
 	TEST(a_child_on_the_host_has_the_namespaces_of_pid_1),
-	TEST(nobody_hears_of_a_cancelled_child),
+	TEST(a_cancelled_child_is_not_reported),
 	TEST(a_child_goes_with_its_owner),
 	TEST(a_child_waits_until_its_birth_was_noted),
 	TEST(a_child_that_is_not_noted_never_runs),

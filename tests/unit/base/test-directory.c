@@ -107,8 +107,8 @@ static void test_what_others_could_have_prepared_is_refused(void)
 	}
 }
 
-/* procfs answers ENOENT, which asked for the parents again without an end. */
-static void test_one_that_nobody_can_make_is_an_error(void)
+/* procfs returns ENOENT, which once caused an endless recursion to the parents. */
+static void test_a_directory_that_cannot_be_made_is_an_error(void)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -122,7 +122,7 @@ static void test_one_that_nobody_can_make_is_an_error(void)
 const UnitTest unit_tests[] = {
 	TEST(missing_directories_are_made_whatever_the_umask),
 	TEST(one_that_is_there_gets_the_mode),
-	TEST(one_that_nobody_can_make_is_an_error),
+	TEST(a_directory_that_cannot_be_made_is_an_error),
 	TEST(what_others_could_have_prepared_is_refused),
 	{ 0 },
 };

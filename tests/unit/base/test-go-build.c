@@ -16,7 +16,7 @@
 	"mod\tgithub.com/k3s-io/k3s\t(devel)\t\ndep\tk8s.io/kubernetes\tv1.31.0\nbuild\t-ldflags="
 #define FLAGS "-X k8s.io/component-base/version.gitVersion=v1.31.1+k3s1 -w"
 
-/* A file as the linker of Go writes it, as far as it matters. */
+/* The relevant parts of a file that Go's linker writes. */
 static GByteArray *program(const char *text)
 {
 	GByteArray *file = g_byte_array_new();
@@ -90,7 +90,7 @@ static void test_a_file_that_was_cut_says_nothing(void)
 		g_assert_null(version_of(file, size));
 }
 
-/* Every byte before the text, set to what is far too much. */
+/* Sets each byte before the text to a value that is too large. */
 static void test_sizes_are_not_believed(void)
 {
 	g_autoptr(GByteArray) file = program(MOD);

@@ -12,7 +12,7 @@ static void test_what_is_no_plain_json_is_refused_with_its_place(void)
 	static const struct {
 		const char *text;
 		gsize length;	     /* 0: to the end */
-		const char *message; /* NULL: it is taken */
+		const char *message; /* NULL: it is accepted */
 	} cases[] = {
 		{ "{}" },
 		{ "null" },

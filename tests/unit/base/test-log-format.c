@@ -40,7 +40,7 @@ static void test_the_priority_form_leaves_the_time_to_the_journal(void)
 	g_assert_cmpstr(line->str, ==, "<6>device-plugin: registered\n");
 }
 
-static void test_nothing_in_a_message_starts_a_line_or_speaks_to_the_terminal(void)
+static void test_no_message_starts_a_line_or_controls_the_terminal(void)
 {
 	static const struct {
 		const char *message, *shown;
@@ -160,7 +160,7 @@ static void test_no_line_is_longer_than_the_limit(void)
 	}
 }
 
-static void test_a_cut_message_says_so(void)
+static void test_a_truncated_message_is_marked(void)
 {
 	g_autofree char *big = g_strnfill(100000, 'x');
 	const RdmadLogRecord record = { AT, RDMAD_LOG_ERR, "t", big, { NULL } };
@@ -198,12 +198,12 @@ static void test_values_of_several_lines_go_to_the_journal_with_their_length(voi
 const UnitTest unit_tests[] = {
 	TEST(text_is_one_line_with_time_level_and_topic),
 	TEST(the_priority_form_leaves_the_time_to_the_journal),
-	TEST(nothing_in_a_message_starts_a_line_or_speaks_to_the_terminal),
+	TEST(no_message_starts_a_line_or_controls_the_terminal),
 	TEST(json_carries_the_fields_by_name),
 	TEST(json_stays_json_whatever_the_message),
 	TEST(invalid_utf8_becomes_valid_json),
 	TEST(no_line_is_longer_than_the_limit),
-	TEST(a_cut_message_says_so),
+	TEST(a_truncated_message_is_marked),
 	TEST(the_journal_gets_named_fields),
 	TEST(values_of_several_lines_go_to_the_journal_with_their_length),
 	{ 0 },

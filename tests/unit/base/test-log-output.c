@@ -15,7 +15,7 @@ static const RdmadLogRecord sample = { 0, RDMAD_LOG_INFO, "t", "hello", { NULL }
 #define SAMPLE_TEXT "1970-01-01T00:00:00.000Z info    t: hello\n"
 
 typedef struct {
-	int in, out; /* of a pipe */
+	int in, out; /* ends of a pipe */
 	char *dir, *socket_path;
 	int journal;
 	RdmadLogOutput output;
@@ -49,7 +49,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->dir);
 }
 
-/* The value of $JOURNAL_STREAM if the pipe were the journal's. */
+/* Returns the $JOURNAL_STREAM that names this descriptor. */
 static char *stream_of(int fd)
 {
 	struct stat st;
@@ -111,7 +111,7 @@ static void test_a_journal_that_does_not_read_is_not_waited_for(Fixture *f, gcon
 	for (int i = 0; i < 2000; i++) {
 		rdmad_log_output_write(&f->output, &sample);
 		if (read(f->out, text, sizeof(text)) > 0)
-			return; /* it went to the descriptor instead */
+			return; /* written to the descriptor instead */
 	}
 	g_assert_not_reached();
 }
@@ -136,8 +136,9 @@ static guint drain(int fd, GString *all)
 	return (guint)all->len;
 }
 
-static void test_a_blocked_reader_costs_one_wait_and_is_told_what_was_lost(Fixture *f,
-									   gconstpointer data)
+static void
+test_a_blocked_reader_costs_one_wait_and_gets_the_number_of_lost_lines(Fixture *f,
+								       gconstpointer data)
 {
 	g_autoptr(GString) before = g_string_new(NULL), after = g_string_new(NULL);
 	g_autofree char *told = NULL;
@@ -148,7 +149,7 @@ static void test_a_blocked_reader_costs_one_wait_and_is_told_what_was_lost(Fixtu
 	start = g_get_monotonic_time();
 	for (int i = 0; i < 5000; i++)
 		rdmad_log_output_write(&f->output, &sample);
-	/* A wait for each line were minutes. */
+	/* Waiting for each line would take minutes. */
 	g_assert_cmpint(g_get_monotonic_time() - start, <, 20 * G_USEC_PER_SEC);
 	lost = f->output.lost;
 	g_assert_cmpuint(lost, >, 0);
@@ -161,7 +162,7 @@ static void test_a_blocked_reader_costs_one_wait_and_is_told_what_was_lost(Fixtu
 	g_assert_nonnull(strstr(after->str, told));
 	g_assert_true(g_str_has_suffix(after->str, "\n" SAMPLE_TEXT));
 	g_assert_cmpuint(f->output.lost, ==, 0);
-	/* Nothing was lost that was not counted. */
+	/* All lost lines were counted. */
 	g_assert_cmpuint(before->len, ==, (5000 - lost) * strlen(SAMPLE_TEXT));
 }
 
@@ -197,7 +198,7 @@ static void test_a_closed_reader_is_no_harm(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->output.lost, ==, 11);
 }
 
-/* A caller of the log may have an errno of its own: it is not about the line. */
+/* The caller's errno must not be taken for that of the write. */
 static void test_an_old_errno_is_no_reason_to_try_for_ever(Fixture *f, gconstpointer data)
 {
 	alarm(60);
@@ -233,7 +234,7 @@ const UnitTest unit_tests[] = {
 	TEST(without_its_socket_the_journal_is_written_to_as_a_stream),
 	TEST(a_journal_that_does_not_read_is_not_waited_for),
 	TEST(json_goes_to_the_descriptor_as_it_is),
-	TEST(a_blocked_reader_costs_one_wait_and_is_told_what_was_lost),
+	TEST(a_blocked_reader_costs_one_wait_and_gets_the_number_of_lost_lines),
 	TEST(a_torn_line_ends_before_the_next),
 	TEST(a_closed_reader_is_no_harm),
 	TEST(an_old_errno_is_no_reason_to_try_for_ever),

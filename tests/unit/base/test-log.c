@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "../support/unit.h"
 
-/* stderr becomes a file for the time of a test. */
+/* stderr is a file during a test. */
 typedef struct {
 	int stderr_was, file;
 } Fixture;
@@ -32,7 +32,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_clear_fd(&f->file);
 }
 
-/* All lines so far, each without its time. */
+/* Returns all lines so far, without their times. */
 static char **lines(const Fixture *f)
 {
 	g_autofree char *text = g_malloc0(1 << 20);
@@ -139,7 +139,7 @@ static void test_a_long_message_is_cut(Fixture *f, gconstpointer data)
 	g_assert_true(g_str_has_suffix(all[0], "xxx..."));
 }
 
-static void test_what_glib_says_is_a_line_too(Fixture *f, gconstpointer data)
+static void test_messages_of_glib_are_logged(Fixture *f, gconstpointer data)
 {
 	g_message("hello");
 	g_log_structured("other", G_LOG_LEVEL_INFO, "MESSAGE", "structured");
@@ -204,7 +204,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_call_site_that_talks_too_much_is_held_back),
 	TEST(debug_lines_are_never_held_back),
 	TEST(a_long_message_is_cut),
-	TEST(what_glib_says_is_a_line_too),
+	TEST(messages_of_glib_are_logged),
 	TEST(lines_of_several_threads_stay_whole),
 	TEST(levels_are_read_by_name),
 	TEST(format_names_are_in_the_order_of_the_formats),

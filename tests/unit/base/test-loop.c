@@ -83,7 +83,7 @@ static void read_byte(int fd, RdmadIo ready, gpointer data)
 	rdmad_loop_stop(f->loop);
 }
 
-static void test_io_is_heard_only_while_it_is_wanted(Fixture *f, gconstpointer data)
+static void test_io_is_reported_only_while_it_is_wanted(Fixture *f, gconstpointer data)
 {
 	int fds[2];
 	RdmadEvent *io, *timer;
@@ -95,7 +95,7 @@ static void test_io_is_heard_only_while_it_is_wanted(Fixture *f, gconstpointer d
 
 	rdmad_event_arm(timer, 20);
 	rdmad_loop_run(f->loop);
-	g_assert_cmpuint(f->fired, ==, 1); /* the timer alone */
+	g_assert_cmpuint(f->fired, ==, 1); /* only the timer */
 
 	rdmad_event_want(io, RDMAD_IO_READ);
 	rdmad_loop_run(f->loop);
@@ -129,7 +129,8 @@ static void test_the_end_of_a_child_comes_with_its_status(Fixture *f, gconstpoin
 	g_assert_cmpint(WEXITSTATUS(f->status), ==, 7);
 }
 
-/* A daemon may be started with SIGCHLD ignored: then the kernel reaps, and nobody has the status. */
+/* If the daemon was started with SIGCHLD ignored, the kernel reaps children, and their status is
+ * lost. */
 static void test_a_child_that_was_reaped_elsewhere_ends_too(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -202,7 +203,7 @@ static void test_a_signal_arrives_on_the_loop(Fixture *f, gconstpointer data)
 	g_assert_cmpint(f->status, ==, SIGHUP);
 }
 
-/* libevent and the loop read by this one instead of libc's; the errno that it fails with once, or 0. */
+/* Replaces read() of libevent and the loop; fails once with this errno if it is not 0. */
 static int read_error;
 
 ssize_t read(int fd, void *to, size_t size)
@@ -264,7 +265,7 @@ static void sleep_long(gpointer data)
 		rdmad_loop_stop(data);
 }
 
-/* Due in the midst of this turn, which takes long: it is served in the next. */
+/* Becomes due during this long turn, and is served in the next one. */
 static void delay_timer(gpointer behind)
 {
 	rdmad_event_arm(behind, 10);
@@ -305,7 +306,8 @@ static gboolean turn_is_short(void)
 	return counted.at_least_50ms == 0;
 }
 
-/* The wait for the timer is none.  A busy machine may wake the loop late, but not each time. */
+/* The wait of the loop for the timer does not count.  A busy machine may wake the loop late, but
+ * not each time. */
 static void test_a_short_turn_in_time_is_no_latency(void)
 {
 	gboolean is_short = FALSE;
@@ -402,7 +404,7 @@ static void test_children_and_signals_are_refused_too(Fixture *f, gconstpointer 
 	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
 }
 
-/* Pipes with a byte in each, and in which order they were served. */
+/* Pipes with one byte each, and the order in which they are served. */
 typedef struct {
 	RdmadLoop *loop;
 	int fds[3][2];
@@ -416,7 +418,7 @@ static void pipe_served(int fd, RdmadIo ready, gpointer data)
 	char name;
 
 	g_assert_cmpint(read(fd, &name, 1), ==, 1);
-	/* While the first of the people is served, kubelet comes. */
+	/* An event of normal priority arrives while the first one of low priority is served. */
 	if (p->order->len == 0)
 		g_assert_cmpint(write(p->fds[2][1], "k", 1), ==, 1);
 	g_string_append_c(p->order, name);
@@ -440,7 +442,7 @@ static void test_low_events_are_served_one_a_turn_and_after_all_others(void)
 			g_assert_cmpint(write(p.fds[i][1], "p", 1), ==, 1);
 		}
 	}
-	/* The condition of an event may change, its place in the order does not. */
+	/* Changing the condition of an event keeps its priority. */
 	g_assert_true(rdmad_event_want(p.io[0], RDMAD_IO_READ | RDMAD_IO_WRITE));
 	g_assert_true(rdmad_event_want(p.io[0], RDMAD_IO_READ));
 	rdmad_loop_run(loop);
@@ -453,7 +455,7 @@ static void test_low_events_are_served_one_a_turn_and_after_all_others(void)
 	}
 }
 
-/* Events that are ready in one turn, and what they leave to be done at its end. */
+/* Events that are ready in one turn, and the work that they defer to its end. */
 typedef struct {
 	RdmadLoop *loop;
 	RdmadEvent *end, *next;
@@ -503,7 +505,7 @@ static void test_the_end_of_a_turn_comes_once_after_all_that_is_ready(void)
 	rdmad_loop_run(loop);
 	g_assert_cmpstr(order->str, ==, "rrren");
 	g_assert_false(rdmad_event_armed(turn.end));
-	/* One that was disarmed, or freed, does not come. */
+	/* A disarmed or freed event does not fire. */
 	rdmad_event_arm_for_turn(turn.end);
 	rdmad_event_disarm(turn.end);
 	rdmad_event_arm(turn.next, 0);
@@ -524,7 +526,7 @@ static void test_the_end_of_a_turn_comes_once_after_all_that_is_ready(void)
 const UnitTest unit_tests[] = {
 	TEST(a_timer_fires_once_and_can_be_armed_again),
 	TEST(an_event_may_be_freed_from_its_own_callback),
-	TEST(io_is_heard_only_while_it_is_wanted),
+	TEST(io_is_reported_only_while_it_is_wanted),
 	TEST(the_end_of_a_child_comes_with_its_status),
 	TEST(a_child_that_was_reaped_elsewhere_ends_too),
 	TEST(who_is_no_child_is_not_watched),

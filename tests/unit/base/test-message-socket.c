@@ -22,7 +22,7 @@ typedef struct {
 	RdmadMessageServer *server;
 	char *directory, *path;
 	int client;
-	RdmadMessagePeer *peer; /* who sent the last message */
+	RdmadMessagePeer *peer; /* the sender of the last message */
 	guint messages, gone;
 	char *text;
 	gsize size;
@@ -69,7 +69,7 @@ static void serve(Fixture *f, const RdmadMessageLimits *with)
 	g_assert_no_error(error);
 }
 
-/* Blocking, as a client has it. */
+/* Returns a blocking socket, as clients use. */
 static int client_open(Fixture *f)
 {
 	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -161,7 +161,7 @@ static void test_descriptors_that_nobody_takes_are_closed(Fixture *f, gconstpoin
 	g_assert_cmpuint(count_descriptors(), ==, before);
 }
 
-/* Sends what rdmad_message_send() would not. */
+/* Sends messages that rdmad_message_send() rejects. */
 static void raw_send(int fd, gsize size, guint n_fds)
 {
 	g_autofree char *bytes = g_malloc0(size + 1);
@@ -249,7 +249,7 @@ static void test_who_hangs_up_is_noticed_before_the_answer(Fixture *f, gconstpoi
 	g_assert_cmpuint(f->gone, ==, 1);
 }
 
-static void test_an_answer_to_nobody_is_an_error(Fixture *f, gconstpointer data)
+static void test_an_answer_without_a_peer_is_an_error(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -304,7 +304,7 @@ static void test_who_says_nothing_in_time_is_cut(Fixture *f, gconstpointer data)
 	f->client = client_open(f);
 	client_send(f, "x", NULL, 0);
 	rdmad_loop_run(f->loop);
-	/* Nobody is late who waits for us. */
+	/* The deadline does not run while the peer waits for a response. */
 	g_usleep(100000);
 	g_assert_true(rdmad_message_peer_send(f->peer, "y", 1, NULL, 0, NULL));
 	rdmad_loop_run(f->loop);
@@ -371,7 +371,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_message_of_the_largest_size_passes),
 	TEST(a_socket_holds_the_largest_message_of_all),
 	TEST(who_hangs_up_is_noticed_before_the_answer),
-	TEST(an_answer_to_nobody_is_an_error),
+	TEST(an_answer_without_a_peer_is_an_error),
 	TEST(who_does_not_wait_for_the_answer_is_cut),
 	TEST(one_connection_too_many_is_closed),
 	TEST(who_says_nothing_in_time_is_cut),

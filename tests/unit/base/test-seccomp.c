@@ -18,9 +18,9 @@
 #include "support/unit.h"
 
 #define NO_SECCOMP 77
-#define YOUNG	   600 /* no kernel has so many */
+#define YOUNG	   600 /* above the numbers of all kernels */
 
-/* A call of each kind; 0 or the errno. */
+/* A call of each kind; returns 0 or the errno. */
 static int call_ptrace(void)
 {
 	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 ? errno : 0;
@@ -52,7 +52,7 @@ static void *thread_run(void *data)
 	return data;
 }
 
-/* What a daemon does all the time. */
+/* Calls that the daemon makes all the time. */
 static int call_ordinary(void)
 {
 	int pair[2];
@@ -69,7 +69,7 @@ typedef struct {
 	RdmadSeccomp mode;
 	RdmadSeccompProcess process;
 	int (*call)(void);
-	int errnum; /* -1: it ends the process */
+	int errnum; /* -1: the call ends the process */
 } Case;
 
 static const Case cases[] = {

@@ -73,7 +73,7 @@ static void test_a_path_longer_than_an_address_works(Fixture *f, gconstpointer d
 	g_assert_cmpint(client, >=, 0);
 	g_assert_cmpint(rdmad_unix_probe(path), ==, 0);
 	rdmad_clear_fd(&fd);
-	/* As it is after a crash. */
+	/* The state after a crash. */
 	g_assert_cmpint(rdmad_unix_probe(path), ==, ECONNREFUSED);
 	rdmad_unix_file_clear(&f->file);
 	g_assert_cmpint(g_rmdir(directory), ==, 0);
@@ -136,7 +136,7 @@ static void test_only_the_own_file_is_unlinked(Fixture *f, gconstpointer data)
 	g_assert_true(g_file_test(f->path, G_FILE_TEST_EXISTS));
 }
 
-static void test_nobody_there_is_unavailable(Fixture *f, gconstpointer data)
+static void test_a_missing_server_is_unavailable(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -157,6 +157,6 @@ const UnitTest unit_tests[] = {
 	TEST(another_kind_of_file_is_busy_and_stays),
 	TEST(a_symbolic_link_is_not_followed),
 	TEST(only_the_own_file_is_unlinked),
-	TEST(nobody_there_is_unavailable),
+	TEST(a_missing_server_is_unavailable),
 	{ 0 },
 };

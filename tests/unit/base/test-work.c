@@ -23,9 +23,9 @@ typedef struct {
 	GError *error;
 } Fixture;
 
-/* How many jobs without an end have begun, and how many inputs and results were freed; from any thread. */
+/* Numbers of endless jobs that have begun, and of freed inputs and results; from any thread. */
 static int begun, freed;
-/* How many of these were freed on the thread of the loop. */
+/* how many of these were freed on the thread of the loop */
 static int freed_on_loop;
 static pthread_t loop_thread;
 
@@ -140,8 +140,8 @@ static void test_a_failure_comes_with_its_error(Fixture *f, gconstpointer data)
 	g_assert_error(f->error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 }
 
-static void test_at_the_deadline_the_loop_is_told_and_the_job_sees_it(Fixture *f,
-								      gconstpointer data)
+static void test_at_the_deadline_the_loop_is_notified_and_the_job_cancelled(Fixture *f,
+									    gconstpointer data)
 {
 	f->wanted = 1;
 	submit(f, &endless, NULL, 3, 20);
@@ -149,11 +149,11 @@ static void test_at_the_deadline_the_loop_is_told_and_the_job_sees_it(Fixture *f
 	g_assert_error(f->error, RDMAD_ERROR, RDMAD_ERROR_TIMEOUT);
 	g_assert_cmpint(f->sum, ==, 0);
 	g_clear_pointer(&f->workers, rdmad_workers_free);
-	/* Its input, and the late result of one that had begun by then. */
+	/* Its input, and the late result of a job that had begun. */
 	g_assert_cmpint(g_atomic_int_get(&freed), ==, 1 + g_atomic_int_get(&begun));
 }
 
-static void test_a_cancelled_job_is_never_heard_of_again(Fixture *f, gconstpointer data)
+static void test_a_cancelled_job_is_never_reported(Fixture *f, gconstpointer data)
 {
 	f->wanted = 1;
 	rdmad_job_cancel(submit(f, &endless, NULL, 3, 1000));
@@ -205,7 +205,7 @@ static void test_no_thread_is_held_up_by_a_stuck_one(Fixture *f, gconstpointer d
 	g_assert_cmpint(f->sum, ==, 100);
 }
 
-static void test_jobs_that_hang_hold_up_nobody(Fixture *f, gconstpointer data)
+static void test_hanging_jobs_delay_no_others(Fixture *f, gconstpointer data)
 {
 	const gint64 began_us = g_get_monotonic_time();
 
@@ -215,11 +215,11 @@ static void test_jobs_that_hang_hold_up_nobody(Fixture *f, gconstpointer data)
 	submit(f, &square, NULL, 3, 0);
 	rdmad_loop_run(f->loop);
 	g_assert_cmpint(f->sum, ==, 9);
-	/* Not before it was clear that they are long. */
+	/* Only after the jobs count as long. */
 	g_assert_cmpint(g_get_monotonic_time() - began_us, >=, RDMAD_WORK_LONG_MS * 1000);
 	g_assert_cmpint(g_get_monotonic_time() - began_us, <, 5 * G_USEC_PER_SEC);
 	g_assert_cmpuint(rdmad_workers_threads(f->workers), ==, 5);
-	/* Known to be long, they count no more: no wait now. */
+	/* They count as long already, so there is no further wait. */
 	f->wanted = 2;
 	submit(f, &square, NULL, 4, 0);
 	rdmad_loop_run(f->loop);
@@ -238,7 +238,7 @@ static void test_threads_are_bounded_whatever_hangs(Fixture *f, gconstpointer da
 	       g_get_monotonic_time() < until_us)
 		rdmad_loop_turn(f->loop);
 	g_assert_cmpuint(rdmad_workers_threads(f->workers), ==, RDMAD_WORK_THREADS_MAX);
-	/* A job behind all of them runs once one has ended; surplus threads end. */
+	/* A queued job runs when a thread becomes free; surplus threads end. */
 	f->wanted = 1;
 	submit(f, &square, NULL, 3, 0);
 	for (guint i = 0; i < many; i++)
@@ -283,14 +283,14 @@ static void test_a_late_job_is_still_timed(void)
 	submit(&f, &endless, NULL, 2, 20);
 	rdmad_loop_run(loop);
 	stats_expect(stats, "rdmad_work_job_duration_seconds", "");
-	/* It sees that it was cancelled, and its thread reports it. */
+	/* The job detects that it was cancelled, and reports it. */
 	rdmad_loop_turn(loop);
 	stats_expect(stats, "rdmad_work_job_duration_seconds", "endless 1;");
 	g_clear_pointer(&f.workers, rdmad_workers_free);
 	g_clear_error(&f.error);
 }
 
-/* Without the loop. */
+/* Waits without running the loop. */
 static void wait_for_workers(int n)
 {
 	const gint64 until_us = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
@@ -326,18 +326,18 @@ static void test_inputs_are_freed_on_a_worker(Fixture *f, gconstpointer data)
 	f->wanted = G_N_ELEMENTS(classes);
 	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
 		submit(f, classes[i], NULL, 2, classes[i] == &endless ? 20 : 0);
-	/* It may have run by then; there is no result to free. */
+	/* The job may have run already; it has no result to free. */
 	rdmad_job_cancel(submit(f, &quiet, NULL, 2, 0));
 	rdmad_loop_run(f->loop);
 	wait_for_freed(f, 5 + g_atomic_int_get(&begun));
 	g_assert_cmpint(g_atomic_int_get(&freed_on_loop), ==, 0);
 }
 
-static void test_results_that_nobody_takes_are_freed_on_a_worker(Fixture *f, gconstpointer data)
+static void test_unused_results_are_freed_on_a_worker(Fixture *f, gconstpointer data)
 {
 	RdmadJob *jobs[2];
 
-	/* One is cancelled while it runs, one when it has finished. */
+	/* Cancels one job while it runs, and one after it has finished. */
 	jobs[0] = submit(f, &deaf, NULL, 2, 0);
 	jobs[1] = submit(f, &square, NULL, 2, 0);
 	wait_for_workers(1);
@@ -380,17 +380,17 @@ static void test_at_the_end_all_is_freed_on_a_worker(Fixture *f, gconstpointer d
 const UnitTest unit_tests[] = {
 	TEST(results_of_many_jobs_come_back_on_the_loop),
 	TEST(a_failure_comes_with_its_error),
-	TEST(at_the_deadline_the_loop_is_told_and_the_job_sees_it),
-	TEST(a_cancelled_job_is_never_heard_of_again),
+	TEST(at_the_deadline_the_loop_is_notified_and_the_job_cancelled),
+	TEST(a_cancelled_job_is_never_reported),
 	TEST(no_error_is_no_failure),
 	TEST(inputs_are_freed_on_a_worker),
-	TEST(results_that_nobody_takes_are_freed_on_a_worker),
+	TEST(unused_results_are_freed_on_a_worker),
 	TEST(a_job_that_only_frees_is_never_refused),
 	TEST(at_the_end_all_is_freed_on_a_worker),
 	TEST(jobs_end_with_their_owner),
 	TEST(a_full_queue_refuses_and_frees_the_input),
 	TEST(no_thread_is_held_up_by_a_stuck_one),
-	TEST(jobs_that_hang_hold_up_nobody),
+	TEST(hanging_jobs_delay_no_others),
 	TEST(threads_are_bounded_whatever_hangs),
 	UNIT_TEST("/work/jobs_are_counted_by_what_became_of_them",
 		  test_jobs_are_counted_by_what_became_of_them),

@@ -22,7 +22,7 @@ static void test_an_answer_is_its_body(void)
 	json_decref(value);
 }
 
-static void test_a_refusal_tells_the_reason(void)
+static void test_a_refusal_has_a_reason(void)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -95,6 +95,6 @@ static void test_without_a_daemon_it_says_so(void)
 #define TEST(name) UNIT_TEST("/client/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(an_answer_is_its_body),  TEST(a_refusal_tells_the_reason),	 TEST(a_refusal_has_a_body),
+	TEST(an_answer_is_its_body),  TEST(a_refusal_has_a_reason),	 TEST(a_refusal_has_a_body),
 	TEST(bad_answers_are_errors), TEST(without_a_daemon_it_says_so), { 0 },
 };

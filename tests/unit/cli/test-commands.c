@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output for people, word for word, for handwritten answers of the API. */
+/* The exact output of commands for handwritten responses of the API */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -12,7 +12,7 @@
 static const RdmadTableStyle wide = { .headers = TRUE, .wide = TRUE };
 static const RdmadTableStyle coloured = { .headers = TRUE, .colour = TRUE };
 
-/* With ' for ", to be readable here. */
+/* Parses JSON with ' instead of ", for legibility. */
 static json_t *load(const char *text)
 {
 	g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
@@ -269,7 +269,7 @@ static void test_allocations_count_the_slots_of_a_device(void)
 	json_decref(allocations);
 }
 
-static void test_status_shows_what_modules_say_without_knowing_them(void)
+static void test_status_shows_the_status_of_any_module(void)
 {
 	json_t *status = load(
 		"{'version': '1.2', 'pid': 7, 'uptime_seconds': 90061, 'allocations': 3,"
@@ -340,7 +340,7 @@ static void test_columns_without_a_value_are_verbose(void)
 	json_decref(status);
 }
 
-static void test_doctor_tells_whether_there_is_a_problem(void)
+static void test_doctor_returns_whether_there_is_a_problem(void)
 {
 	json_t *good =
 		load("[{'level': 'ok', 'subject': 'kernel', 'text': 'Linux', 'advice': null},"
@@ -421,7 +421,7 @@ static void test_yaml_is_what_json_was(void)
 	}
 }
 
-static void test_doctor_says_once_what_helps_a_row_of_findings(void)
+static void test_doctor_shows_equal_advice_once(void)
 {
 	json_t *findings = load("[{'level': 'note', 'subject': 'a', 'text': '1', 'advice': 'x'},"
 				" {'level': 'note', 'subject': 'a', 'text': '2', 'advice': 'x'},"
@@ -440,7 +440,7 @@ static void test_doctor_says_once_what_helps_a_row_of_findings(void)
 	json_decref(findings);
 }
 
-/* The API and the command line may be of different versions for a moment. */
+/* During an update, the API and the command line may have different versions. */
 static void test_any_answer_can_be_shown(void)
 {
 	static const char *const table[] = { "{}",
@@ -524,8 +524,8 @@ static void test_a_module_s_text_is_printed_as_it_is(void)
 	json_decref(nothing);
 }
 
-/* Any answer of a daemon of another version. */
-static void test_a_description_without_sense_does_no_harm(void)
+/* The response of a daemon of another version. */
+static void test_an_invalid_description_does_no_harm(void)
 {
 	static const char *const commands[] = {
 		"{'rows': 'x'}",
@@ -557,17 +557,17 @@ const UnitTest unit_tests[] = {
 	TEST(the_limits_of_a_device_are_shown_when_known),
 	TEST(the_size_of_a_region_is_exact),
 	TEST(allocations_count_the_slots_of_a_device),
-	TEST(status_shows_what_modules_say_without_knowing_them),
+	TEST(status_shows_the_status_of_any_module),
 	TEST(columns_without_a_value_are_verbose),
-	TEST(doctor_tells_whether_there_is_a_problem),
+	TEST(doctor_returns_whether_there_is_a_problem),
 	TEST(doctor_has_problems_first_and_what_is_well_on_request),
 	TEST(devices_of_one_moment_are_one_line),
 	TEST(yaml_is_what_json_was),
-	TEST(doctor_says_once_what_helps_a_row_of_findings),
+	TEST(doctor_shows_equal_advice_once),
 	TEST(any_answer_can_be_shown),
 	TEST(help_names_every_command),
 	TEST(a_module_s_rows_are_a_table),
 	TEST(a_module_s_text_is_printed_as_it_is),
-	TEST(a_description_without_sense_does_no_harm),
+	TEST(an_invalid_description_does_no_harm),
 	{ 0 },
 };

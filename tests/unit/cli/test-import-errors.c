@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configurations that cannot be imported are refused with the place. */
+/* Configurations that cannot be imported are rejected with the place */
 #include <rdmad/error.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other plugins' configurations as rdmad.conf: those in tests/import word for word, and single rules. */
+/* Configurations of other plugins as rdmad.conf: exact output for the files in tests/import, and
+ * single rules */
 #include <string.h>
 
 #include "cli/import/import.h"
@@ -15,7 +16,7 @@ static char *convert(const char *text, const RdmadImportOptions *options, GPtrAr
 	return config;
 }
 
-/* With ' for ", to be readable here. */
+/* Converts a text with ' instead of ", for legibility. */
 static char *convert_quoted(const char *text, GPtrArray *notes)
 {
 	const RdmadImportOptions options = { .file = "x.json" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings, requests and devices of the tests of module cni. */
+/* Settings, requests and devices for the tests of module cni */
 #pragma once
 
 #include <jansson.h>

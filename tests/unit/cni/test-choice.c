@@ -33,7 +33,7 @@ static void world_make(World *world, CniMode mode)
 	*world = (World){ .devices = { fixture_device("0000:5e:00.0", "mlx5_1", "ens2f0"),
 				       fixture_device("0000:3b:00.0", "mlx5_0", "ens1f0"), vf, ib,
 				       fixture_device("0000:99:00.0", "mlx5_4", NULL) } };
-	/* Out of order, as podresources may tell them. */
+	/* Unsorted, as podresources may list them. */
 	world->slots[0] = (CniSlot){ "a", "r/hca", "0000:5e:00.0::2", world->devices[0], mode };
 	world->slots[1] = (CniSlot){ "a", "r/hca", "0000:3b:00.0::2", world->devices[1], mode };
 	world->slots[2] = (CniSlot){ "a", "r/hca", "0000:3b:00.0::1", world->devices[1], mode };
@@ -60,14 +60,14 @@ static const struct {
 	CniMode mode;
 	gboolean unallocated; /* by another device plugin, or by hand */
 	CniUse use;	      /* one attachment that exists */
-	int code;	      /* 0: `expected` is what is chosen; else what the message holds */
+	int code;	      /* 0: `expected` is the choice; else a part of the message */
 	const char *expected;
 } cases[] = {
 	/* ---- alone: the next one ---- */
 	{ "", HCA, NULL, MULTI, .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::1" },
 	{ "", HCA, NULL, MULTI, .use = { "c1", "eth9", "0000:3b:00.0", "0000:3b:00.0::1", MULTI },
 	  .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::2" },
-	/* The same request again has what it had. */
+	/* A repeated request gets the same result. */
 	{ "", HCA, NULL, MULTI, .use = { "c1", "eth1", "0000:3b:00.0", "0000:3b:00.0::1", MULTI },
 	  .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::1" },
 	{ "", ",\"resourceName\":\"r/vf\"", NULL, MULTI,
@@ -103,7 +103,7 @@ static const struct {
 		      "shared-multi 0000:3b:00.0::2; eth4=0000:5e:00.0 shared-multi "
 		      "0000:5e:00.0::2" },
 	{ "", CHAINED, NULL, MULTI, .unallocated = TRUE, .expected = "" },
-	/* CNI_IFNAME is that one's. */
+	/* CNI_IFNAME is the name of this one. */
 	{ "", ",\"deviceID\":\"0000:3b:00.0\"" CHAINED, NULL, MULTI, .unallocated = TRUE,
 	  .expected = "eth2=0000:3b:00.0 shared -" },
 	{ "", HCA CHAINED, "[{},{\"deviceConf\":{\"ifName\":\"rail1\"}}]", MULTI,
@@ -152,7 +152,7 @@ static const struct {
 	  .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::1" },
 	{ "", HCA CHAINED, "[{},{},{}]", CNI_MODE_SHARED, .code = CNI_ERROR_ALLOCATION,
 	  .expected = "entry 3: eth3 needs a device" },
-	/* Of shared two slots of one NIC are one interface. */
+	/* Two shared slots of one NIC are one interface. */
 	{ "", HCA CHAINED, "[{},{}]", CNI_MODE_SHARED,
 	  .expected = "eth1=0000:3b:00.0 shared 0000:3b:00.0::1; eth2=0000:5e:00.0 shared "
 		      "0000:5e:00.0::2" },

@@ -387,7 +387,7 @@ static const Case cases[] = {
 		  "\"ip\":\"192.0.2.8/24\"|\"to\":\"198.18.0.0/15\",\"gateway\":\"192.0.2.2\","
 		  "\"table\":1000|\"to\":\"198.18.0.0/15\",\"gateway\":\"192.0.2.2\",\"table\":254"
 		  "|\"to\":\"0.0.0.0/0\",\"gateway\":\"192.0.2.1\",\"table\":254" },
-	/* The default route is taken from eth0, which gets it back. */
+	/* The default route of eth0 is replaced, and restored later. */
 	{ "default_route = true;", "shared", NULL, NULL, IPAM4,
 	  .expected = "{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth0\",\"to\":\"0.0.0.0/0\","
 		      "\"gateway\":\"10.0.0.1\",\"table\":254,\"type\":1,\"protocol\":16,"
@@ -395,7 +395,7 @@ static const Case cases[] = {
 		      "\"192.0.2.1\",\"table\":254" },
 	{ NULL, "shared", IPS4, "{\"traffic\":{\"routes\":{\"default\":true}}}",
 	  .expected = "\"remove\":true}|\"gateway\":\"192.0.2.1\",\"table\":254" },
-	/* The pod's own default route stays; one in a table that IPAM names goes there. */
+	/* The pod keeps its default route; a route with a table in IPAM's result goes there. */
 	{ NULL, "shared", NULL, NULL,
 	  "{\"ips\":[{\"address\":\"192.0.2.7/"
 	  "24\",\"gateway\":\"192.0.2.1\"}],\"routes\":[{\"dst\":"
@@ -480,7 +480,7 @@ static const Case cases[] = {
 	  .expected = "link-move|{\"step\":\"rdma-move\",\"in\":\"host\",\"index\":3,\"host_name\":"
 		      "\"mlx5_0\",\"node_guid\":\"0c42a10300654321\",\"pci\":\"0000:3b:00.0\"}|"
 		      "\"step\":\"wait-gid\",\"in\":\"pod\"" },
-	/* The interface of an InfiniBand device is made again where the device goes. */
+	/* The interface of an InfiniBand device is recreated in the namespace of the device. */
 	{ NULL, "exclusive", IPS4, .change = device_is_infiniband,
 	  .expected = "rdma-move|link-move|!wait-gid|!\"announce\"" },
 	{ NULL, "exclusive", NULL, NULL, IPAM4,
@@ -562,7 +562,7 @@ static const Case cases[] = {
 	  .code = CNI_ERROR_CONFIG, .expected = "cannot be set" },
 };
 
-/* Parts in their order; those after '!' must be absent. */
+/* The parts must appear in this order; parts after '!' must be absent. */
 static void assert_parts(const char *text, const char *expected)
 {
 	g_auto(GStrv) parts = g_strsplit(expected, "|", 0);
@@ -626,7 +626,7 @@ static void test_the_result_tells_the_interface_and_its_addresses(void)
 	world_clear(&world);
 }
 
-/* So that what a killed ADD left is known again. */
+/* So that links of a killed ADD are recognized. */
 static void test_a_virtual_link_has_the_same_address_each_time_and_its_own(void)
 {
 	static const Case row = { NULL, "shared", IPS4 };

@@ -30,7 +30,7 @@ static void test_bad_input_gets_the_code_of_the_specification(void)
 {
 	static const struct {
 		const char *environment, *input;
-		int code; /* 0: it is good */
+		int code; /* 0: the request is valid */
 		const char *message;
 	} cases[] = {
 		/* ---- the command and its variables ---- */
@@ -119,7 +119,7 @@ static void test_bad_input_gets_the_code_of_the_specification(void)
 		{ ADD, NET ",\"prevResult\":{\"ips\":[{\"address\":\"x\"}]}}", 6,
 		  "prevResult: ips 1: address" },
 		{ "CNI_COMMAND=CHECK|" POD, NET "}", 7, "prevResult: CHECK needs it" },
-		/* A DEL is not kept from its work by what it does not need. */
+		/* Invalid values that a DEL does not need are ignored. */
 		{ DEL, NET ",\"prevResult\":7,\"mtu\":\"x\",\"runtimeConfig\":[],\"ipam\":3}" },
 		/* ---- GC: a list that is not whole frees nothing ---- */
 		{ GC, NET ",\"cni.dev/valid-attachments\":[]}" },
@@ -295,7 +295,8 @@ static void test_gc_has_the_attachments_that_stay(void)
 	g_assert_cmpstr(g_array_index(request->valid, CniAttachmentKey, 1).ifname, ==, "eth2");
 }
 
-/* As libcni makes one plugin's configuration of a list: with name and version of the list. */
+/* Makes one plugin's configuration of a list as libcni does, with the name and the version of the
+ * list. */
 static void assert_plugin_is_good(json_t *list, json_t *plugin)
 {
 	g_autoptr(GError) error = NULL;

@@ -8,7 +8,7 @@
 #include "error.h"
 #include "support/unit.h"
 
-/* One result in the words of each version, as the reference library writes it. */
+/* One result in the format of each version, as the reference library writes it. */
 #define HEAD(version) "{\"cniVersion\":\"" version "\",\"interfaces\":["
 #define OLD_LINK      "{\"name\":\"eth1\",\"mac\":\"02:00:00:00:00:01\",\"sandbox\":\"/run/netns/a\"}]"
 #define OLD_IPS                                                                                    \

@@ -83,7 +83,7 @@ static void sample_clear(Sample *sample)
 
 typedef struct {
 	const char *text;
-	const char *words[4]; /* all are in the message */
+	const char *words[4]; /* all must be in the message */
 } Bad;
 
 static const Bad bad[] = {
@@ -137,7 +137,7 @@ static const Bad bad[] = {
 	{ "wait = \"99ms\";", { "wait: ", "99ms is not from 100ms to 1m" } },
 	{ "wait = 61;", { "wait: ", "61s is not from 100ms to 1m" } },
 	{ "room = 5;", { "room: ", "5 is not from 1K to 1M" } },
-	/* Numbers that libconfig 1.5 takes for others. */
+	/* Numbers that libconfig 1.5 reads wrongly. */
 	{ "count = 3000000000;", { "x.conf:1: ", "does not fit into 32 bits", "3000000000L" } },
 	{ "\ncount = 4294967297;", { "x.conf:2: ", "does not fit into 32 bits" } },
 	{ "count = -2147483649;", { "-2147483649 does not fit into 32 bits" } },
@@ -149,7 +149,7 @@ static const Bad bad[] = {
 	{ "count = 1e999;", { "x.conf:1: ", "`count`", "too large" } },
 	{ "wait = 5m;", { "x.conf:1: ", "`5m` must be in quotes: \"5m\"" } },
 	{ "room = 0x5G;", { "x.conf:1: ", "`0x5G` must be in quotes" } },
-	/* Text that is not a configuration. */
+	/* Text with a syntax error. */
 	{ "flag = yes;", { "x.conf:1: ", "`yes`", "write true or false" } },
 	{ "names = ( a, b );", { "x.conf:1: ", "`a` must be in quotes: \"a\"" } },
 	{ "items = ( { id = \"a\"; }, b );", { "x.conf:1: ", "`b` must be in quotes" } },
@@ -187,7 +187,7 @@ static void assert_words(const char *message, const Bad *row)
 			g_error("\"%s\" does not say \"%s\"", message, row->words[i]);
 }
 
-static void test_every_mistake_is_told_with_its_place(void)
+static void test_every_mistake_is_reported_with_its_place(void)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
 		g_autoptr(GError) error = NULL;
@@ -213,7 +213,7 @@ static void assert_refused(const char *text, gsize length, const char *words)
 	g_assert_nonnull(strstr(error->message, words));
 }
 
-static void test_a_nul_byte_is_told_with_its_line(void)
+static void test_a_nul_byte_is_reported_with_its_line(void)
 {
 	assert_refused("count = 5;\n\0", 12, "x.conf:2: holds a NUL byte");
 }
@@ -254,8 +254,8 @@ static void test_too_large_a_text_is_refused(void)
 #define TEST(name) UNIT_TEST("/config-errors/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(every_mistake_is_told_with_its_place),
-	TEST(a_nul_byte_is_told_with_its_line),
+	TEST(every_mistake_is_reported_with_its_place),
+	TEST(a_nul_byte_is_reported_with_its_line),
 	TEST(deep_nesting_is_refused),
 	TEST(too_many_settings_are_refused),
 	TEST(too_large_a_text_is_refused),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files, directories and what they include. */
+/* Files, directories and includes */
 #include <glib/gstdio.h>
 #include <rdmad/error.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void assert_loads(const Fixture *f, const char *printed)
 	g_assert_cmpstr(text, ==, printed);
 }
 
-/* `%s` in what is expected stands for the directory. */
+/* `%s` in the expected message stands for the directory. */
 static void assert_fails(const Fixture *f, int code, const char *expected)
 {
 	g_auto(GStrv) parts = g_strsplit(expected, "%s", -1);
@@ -93,7 +93,7 @@ static void test_a_fifo_does_not_stop_the_daemon(Fixture *f, gconstpointer data)
 	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/rdmad.conf: is not a regular file");
 }
 
-static void test_a_path_through_a_file_tells_the_reason(Fixture *f, gconstpointer data)
+static void test_a_path_through_a_file_has_a_reason(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "");
 	g_free(f->main);
@@ -255,7 +255,7 @@ static void test_a_value_from_an_included_file_knows_its_place(Fixture *f, gcons
 	g_assert_cmpstr(error->message, ==, expected);
 }
 
-static void test_what_cannot_be_included_is_told(Fixture *f, gconstpointer data)
+static void test_a_failed_include_is_reported(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "@include \"none\"\n");
 	assert_fails(f, RDMAD_ERROR_CONFIG,
@@ -334,7 +334,7 @@ static void test_without_a_directory_there_are_no_profiles(Fixture *f, gconstpoi
 	assert_fails(f, RDMAD_ERROR_CONFIG, "%s/rdmad.conf:1: profile: no profiles in %s/profiles");
 }
 
-/* Status 2 would keep the service manager from trying again. */
+/* With status 2, the service manager would not restart rdmad. */
 static void test_no_descriptor_is_no_fault_of_the_configuration(Fixture *f, gconstpointer data)
 {
 	const int lowest = dup(0);
@@ -353,7 +353,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_file_that_is_not_there_is_not_found),
 	TEST(a_directory_is_no_file),
 	TEST(a_fifo_does_not_stop_the_daemon),
-	TEST(a_path_through_a_file_tells_the_reason),
+	TEST(a_path_through_a_file_has_a_reason),
 	TEST(a_huge_file_is_refused),
 	TEST(a_file_without_settings_is_fine),
 	TEST(dropins_merge_in_the_order_of_their_names),
@@ -373,7 +373,7 @@ const UnitTest unit_tests[] = {
 	TEST(at_include_puts_text_in_its_place),
 	TEST(errors_in_an_included_file_name_it),
 	TEST(a_value_from_an_included_file_knows_its_place),
-	TEST(what_cannot_be_included_is_told),
+	TEST(a_failed_include_is_reported),
 	TEST(no_descriptor_is_no_fault_of_the_configuration),
 	{ 0 },
 };

@@ -98,7 +98,7 @@ static void test_integers_keep_all_64_bits(void)
 		{ "count = 0x7fffffff;", G_MAXINT32 },
 		{ "count = 0xFFFFFFFFL;", G_MAXUINT32 },
 		{ "count = +7;", 7 },
-		/* Large numbers in comments and strings are nobody's business. */
+		/* Large numbers in comments and strings are ignored. */
 		{ "# 99999999999999999999\n// 3000000000\n/* 5m */ count = 1; name = "
 		  "\"3000000000\"",
 		  1 },
@@ -205,7 +205,7 @@ static void test_shared_keys_are_known_to_every_table(void)
 	assert_parses(config, &sample);
 	g_assert_cmpint(sample.count, ==, 3);
 
-	/* A table that names them itself gets them. */
+	/* A table that names the keys itself gets them. */
 	core = (Core){ 0 };
 	g_assert_false(rdmad_config_parse(rdmad_config_root(config), core_fields, &core, &error));
 	g_assert_cmpstr(error->message, ==,

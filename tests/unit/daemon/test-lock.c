@@ -24,7 +24,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->path);
 }
 
-static void test_the_second_is_told_who_holds_it(Fixture *f, gconstpointer data)
+static void test_the_second_gets_the_holder(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *expected = g_strdup_printf("process %d", (int)getpid());
@@ -84,7 +84,7 @@ static void test_a_link_is_not_followed(Fixture *f, gconstpointer data)
 #define TEST(name) UNIT_FIXTURE_TEST("/lock/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
-	TEST(the_second_is_told_who_holds_it),
+	TEST(the_second_gets_the_holder),
 	TEST(it_is_free_once_the_first_has_ended),
 	TEST(junk_in_the_file_is_no_pid),
 	TEST(a_link_is_not_followed),

@@ -91,7 +91,7 @@ static void test_without_a_manager_nothing_happens(void)
 {
 	static const struct {
 		const char *socket;
-		guint descriptors; /* that a notifier of this socket holds */
+		guint descriptors; /* number of descriptors that a notifier of this socket has */
 	} cases[] = {
 		{ NULL, 0 }, { "", 0 },		 { "relative", 0 },	   { "@", 0 },
 		{ "/", 0 },  { "vsock:1:2", 0 }, { "/nowhere/at/all", 1 },

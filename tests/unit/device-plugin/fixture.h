@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices as a test wants them, and settings from a few words of configuration. */
+/* Devices for tests, and settings from short configurations */
 #pragma once
 
 #include <rdmad/error.h>
@@ -8,10 +8,10 @@
 #include "hardware/device.h"
 #include "settings.h"
 
-/* While a test still makes it. */
+/* For devices that a test still modifies. */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDevice, rdmad_device_unref)
 
-/* A ConnectX-7 at a PCI address, with one active Ethernet port and a uverbs node. */
+/* A ConnectX-7 at a PCI address, with one active Ethernet port and a uverbs file. */
 static inline RdmadDevice *fixture_device(const char *id, const char *name, int numa_node)
 {
 	RdmadDevice *dev = rdmad_device_new(id, name);
@@ -39,7 +39,7 @@ static inline RdmadDevice *fixture_device(const char *id, const char *name, int 
 	return dev;
 }
 
-/* `text` is what stands in the module's group. */
+/* `text` is the contents of the module's group. */
 static inline PluginSettings *fixture_settings(const char *text, GError **error)
 {
 	g_autofree char *whole = g_strdup_printf("plugin = { %s };", text);

@@ -168,7 +168,7 @@ static void test_a_allocation_that_cannot_be_written_is_no_answer(Fixture *f, gc
 {
 	g_autoptr(GError) error = NULL;
 
-	/* The database refuses a second transaction inside one. */
+	/* The database rejects a nested transaction. */
 	g_assert_true(rdmad_state_begin(f->state, NULL));
 	g_assert_null(allocate_slots(f, "a b", &error));
 	g_assert_nonnull(error);

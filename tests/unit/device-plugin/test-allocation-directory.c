@@ -21,7 +21,7 @@ typedef struct {
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	umask(0077); /* as the daemon has it */
+	umask(0077); /* as the daemon sets it */
 	f->run_dir = g_dir_make_tmp("rdmad-allocation-directory-XXXXXX", NULL);
 }
 
@@ -114,7 +114,7 @@ static void test_any_user_of_the_container_can_read_it(Fixture *f, gconstpointer
 	g_assert_cmpuint(mode_of(conf), ==, 0644);
 }
 
-static void test_at_first_nccl_is_told_nothing(Fixture *f, gconstpointer data)
+static void test_at_first_nccl_gets_no_settings(Fixture *f, gconstpointer data)
 {
 	g_autofree char *text = NULL;
 
@@ -240,7 +240,7 @@ static char *orphans_text(Fixture *f, RdmadAllocations *allocations)
 	return g_string_free(text, FALSE);
 }
 
-static void test_a_directory_says_whose_it_is(Fixture *f, gconstpointer data)
+static void test_a_directory_identifies_its_allocation(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadAllocationRef) allocation = NULL;
 	g_autofree char *foreign = rdmad_allocation_dir_path(f->run_dir, "notes");
@@ -259,7 +259,7 @@ static void test_a_directory_says_whose_it_is(Fixture *f, gconstpointer data)
 
 #define HEAD "{\"version\": 1, \"id\": \"" ALLOCATION "\", \"resource\": \"a/b\""
 
-static void test_a_wrong_allocation_json_says_nothing(Fixture *f, gconstpointer data)
+static void test_an_invalid_allocation_json_is_ignored(Fixture *f, gconstpointer data)
 {
 	static const char *const wrong[] = {
 		"",
@@ -295,7 +295,7 @@ static void test_a_wrong_allocation_json_says_nothing(Fixture *f, gconstpointer 
 	table_close(&table);
 }
 
-/* The daemon ran as root and removed what the link leads to. */
+/* A daemon as root must not remove the target of the link. */
 static void test_a_link_in_the_place_of_allocations_is_not_followed(Fixture *f, gconstpointer data)
 {
 	g_autofree char *allocations = g_build_filename(f->run_dir, "allocations", NULL);
@@ -346,7 +346,7 @@ static void test_the_sweep_takes_files_that_were_not_finished(Fixture *f, gconst
 
 const UnitTest unit_tests[] = {
 	TEST(any_user_of_the_container_can_read_it),
-	TEST(at_first_nccl_is_told_nothing),
+	TEST(at_first_nccl_gets_no_settings),
 	TEST(a_file_is_replaced_and_leaves_no_unfinished_one),
 	TEST(a_new_holder_does_not_see_what_the_last_one_had),
 	TEST(a_holder_keeps_what_it_has),
@@ -355,7 +355,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_directory_that_cannot_be_made_is_an_error_with_its_path),
 	TEST(a_link_in_the_place_of_allocations_is_not_followed),
 	TEST(the_sweep_takes_files_that_were_not_finished),
-	TEST(a_directory_says_whose_it_is),
-	TEST(a_wrong_allocation_json_says_nothing),
+	TEST(a_directory_identifies_its_allocation),
+	TEST(an_invalid_allocation_json_is_ignored),
 	{ 0 },
 };

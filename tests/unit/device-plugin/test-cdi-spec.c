@@ -51,7 +51,7 @@ static void test_management_nodes_are_for_any_user(void)
 	g_assert_nonnull(strstr(text, "\"fileMode\": 438"));
 }
 
-/* A runtime refuses a whole file of a version that it does not know. */
+/* A runtime rejects a whole file with an unknown version. */
 static void test_the_version_is_no_higher_than_the_names_need(void)
 {
 	g_autoptr(RdmadDeviceRef) dev = fixture_device("rxe0", "rxe0", 0);

@@ -11,7 +11,7 @@ typedef struct {
 	gint64 rate_mbps;
 } Nic;
 
-/* Nothing is known but the NUMA nodes. */
+/* Only the NUMA nodes are known. */
 static const Nic PLAIN_NICS[] = {
 	{ "a", 0, NULL, 0 },
 	{ "b", 0, NULL, 0 },
@@ -19,8 +19,8 @@ static const Nic PLAIN_NICS[] = {
 	{ "d", 1, NULL, 0 },
 };
 
-/* a manages, c is for storage; b and d are behind a switch with a GPU each, e and f behind one with
- * two.  Listed first is what should come last. */
+/* a is for management, c for storage; b and d are behind a switch with one GPU, e and f behind a
+ * switch with two.  The least preferred are first. */
 static const Nic GPU_NODE_NICS[] = {
 	{ "a", 0, "pci0 port0", 25000 },
 	{ "b", 0, "pci1 port1 up1 down1", 400000 },
@@ -79,7 +79,7 @@ static void node_setup(Node *node, const Nic *nics, guint n)
 	pool_update(node->pool, &attributes);
 }
 
-/* `held`: a digit for each GPU that a pod has. */
+/* `held` has a digit for each GPU that a pod has. */
 static void node_add_gpus(Node *node, const char *held)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(GPUS); i++) {

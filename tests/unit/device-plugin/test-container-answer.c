@@ -37,7 +37,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_device_unref(f->devices[1]);
 }
 
-/* `slots` with commas between. */
+/* `slots` is separated by commas. */
 static V1beta1__ContainerAllocateResponse *answer(Fixture *f, const char *slots)
 {
 	g_auto(GStrv) split = g_strsplit(slots, ",", -1);
@@ -137,7 +137,7 @@ static void test_the_information_names_only_nodes_that_are_given(Fixture *f, gco
 	g_assert_null(strstr(info, "umad"));
 }
 
-/* A device whose driver was just unbound is refused before; here it must do no harm. */
+/* A device whose driver was just unbound is rejected earlier, and must do no harm here. */
 static void test_a_slot_that_is_gone_gives_nothing(Fixture *f, gconstpointer data)
 {
 	const V1beta1__ContainerAllocateResponse *message = answer(f, "0000:ff:00.0");

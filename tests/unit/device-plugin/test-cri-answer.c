@@ -6,7 +6,7 @@
 
 #include "../support/unit.h"
 
-/* Messages byte by byte: field numbers are attributes of the interface. */
+/* Messages are written as bytes, because the field numbers are part of the interface. */
 #define METADATA "\x12\x0c\x0a\x01p\x12\x03uid\x1a\x02ns"
 #define SANDBOX	 "\x0a\x02s1" METADATA
 

@@ -164,7 +164,7 @@ static void test_the_files_go_with_the_allocation(Fixture *f, gconstpointer data
 	g_assert_false(has_info(f, "a") || has_info(f, "b"));
 }
 
-/* The end of an allocation is reported later than it happens. */
+/* The end of an allocation is reported after it has happened. */
 static void test_a_slot_that_has_a_new_holder_keeps_its_file(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadAllocationRef) before = grant(f, "a b");
@@ -215,7 +215,7 @@ static void test_another_directory_gets_the_files_of_all_allocations(Fixture *f,
 	g_assert_false(g_file_test(before, G_FILE_TEST_EXISTS));
 }
 
-/* Multus may not be there, or its directory not ours to write. */
+/* Multus may be missing, or its directory read-only. */
 static void test_a_file_that_cannot_be_written_stops_no_pod(Fixture *f, gconstpointer data)
 {
 	configure(f, "/proc/nothing");
@@ -280,7 +280,7 @@ static void test_the_specification_goes_with_the_last_name(Fixture *f, gconstpoi
 	g_assert_false(has_spec(f));
 }
 
-/* Also over a restart: the names are learnt from the file. */
+/* After a restart, the names are read from the file. */
 static void
 test_a_name_that_a_allocation_may_have_stays_until_the_allocation_ends(Fixture *f,
 								       gconstpointer data)
@@ -350,14 +350,14 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 	return *(const RdmadPodLife *)data;
 }
 
-/* A directory that an earlier run left, of slots a and b, whose pod was train-0. */
+/* A leftover directory of slots a and b, whose pod was train-0. */
 static const struct {
 	const char *name;
 	RdmadPodLife life;
 	gboolean described;
 	const char *granted; /* NULL: nothing */
 	gboolean stays;
-	gboolean bare; /* what was granted has no directory of its own */
+	gboolean bare; /* the granted allocation has no directory */
 } stale_cases[] = {
 	{ "nobody has its slots", RDMAD_POD_LIFE_UNKNOWN, TRUE, NULL, FALSE },
 	{ "its pod lives", RDMAD_POD_LIFE_ALIVE, TRUE, NULL, TRUE },
@@ -414,8 +414,9 @@ static void check_stale(Fixture *f, guint i)
 	rdmad_pods_free(pods);
 }
 
-static void test_a_directory_without_a_allocation_goes_when_nobody_can_have_it(Fixture *f,
-									       gconstpointer data)
+static void
+test_a_directory_without_an_allocation_is_removed_when_no_pod_can_have_it(Fixture *f,
+									  gconstpointer data)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(stale_cases); i++) {
 		Fixture one = { 0 };
@@ -457,7 +458,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_name_that_a_allocation_may_have_stays_until_the_allocation_ends),
 	TEST(a_specification_of_others_is_left_alone),
 	TEST(a_specification_that_was_removed_is_not_relied_upon),
-	TEST(a_directory_without_a_allocation_goes_when_nobody_can_have_it),
+	TEST(a_directory_without_an_allocation_is_removed_when_no_pod_can_have_it),
 	TEST(slots_recall_the_id_of_their_directory),
 	{ 0 },
 };

@@ -52,7 +52,7 @@ static void hold(Fixture *f, const char *slot, const char *device)
 	g_array_append_val(f->held, held);
 }
 
-/* In each test: what was copied from the last message is what would be made again. */
+/* Run in each test: the parts copied from the last message must equal new ones. */
 static void check_list(Fixture *f)
 {
 	g_autoptr(GBytes) before = g_steal_pointer(&f->list);
@@ -81,7 +81,7 @@ static gint64 update(Fixture *f)
 	return wait_us;
 }
 
-/* "a::0 a::1! b::0": "!" marks the unhealthy. */
+/* "a::0 a::1! b::0": "!" marks unhealthy slots. */
 static void assert_slots(Fixture *f, const char *expected)
 {
 	g_autoptr(GString) text = g_string_new(NULL);

@@ -4,7 +4,7 @@
 #include "allocate/preferred.h"
 #include "../support/unit.h"
 
-/* A pool to choose from; the choice itself is tested by test-choice.c. */
+/* A pool for the requests; test-choice.c tests the choice itself. */
 typedef struct {
 	Pool *pool;
 	GPtrArray *devices;
@@ -48,7 +48,8 @@ static void test_garbage_is_refused(Fixture *f, gconstpointer data)
 
 static void test_a_message_that_swells_in_memory_is_refused(Fixture *f, gconstpointer data)
 {
-	/* One container with a million empty ids: two bytes each, a pointer and a string here. */
+	/* One container with a million empty IDs: two bytes each on the wire, a pointer and a
+	 * string in memory. */
 	const gsize ids = 1000 * 1000, body = 2 * ids;
 	g_autoptr(GByteArray) message = g_byte_array_new();
 	g_autoptr(GError) error = NULL;

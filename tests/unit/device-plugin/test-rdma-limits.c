@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing is tested in tests/integration/test-pre-start.py. */
+/* tests/integration/test-pre-start.py tests the writing */
 #include "prestart/rdma-limits.h"
 
 #include <rdmad/error.h>
@@ -61,7 +61,7 @@ static void test_uid(gconstpointer data)
 	rmdir(dir);
 }
 
-/* Without a descriptor left nothing is known of the pod's cgroup. */
+/* Without a free descriptor, nothing is known about the pod's cgroup. */
 static void test_what_cannot_be_looked_for_is_not_missing(void)
 {
 	g_autoptr(GError) error = NULL;

@@ -60,7 +60,7 @@ static const SelectorCase CASES[] = {
 	{ "one key of two refuses", "names = \"mlx5_*\"; vendors = \"8086\";", "vendors" },
 };
 
-/* A refusal begins with its key. */
+/* A refusal begins with the name of the key. */
 static void assert_refusal(const Selector *selector, const RdmadDevice *dev, const char *key)
 {
 	g_autofree char *refusal = selector_refusal(selector, dev);

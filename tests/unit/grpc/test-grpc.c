@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our server and our client in one loop. */
+/* rdmad's server and client in one loop */
 #include <glib/gstdio.h>
 #include <rdmad/error.h>
 #include <rdmad/grpc.h>
@@ -22,7 +22,7 @@ typedef struct {
 	RdmadGrpcServer *server;
 	RdmadGrpcChannel *channel;
 	RdmadGrpcRequest *request;
-	RdmadGrpcCall *held;	    /* by the handler "Hold" */
+	RdmadGrpcCall *held;	    /* by the handler of "Hold" */
 	guint wanted;		    /* messages that "Stream" sends */
 	guint sent, ended, drained; /* server side */
 	guint messages, dones;	    /* client side */
@@ -41,7 +41,7 @@ static void echo(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointe
 static void fail(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	rdmad_grpc_call_fail(call, RDMAD_GRPC_NOT_FOUND, "no \xc3\xbc 100%%\n");
-	/* It has ended: these do nothing. */
+	/* The call has ended: these functions do nothing. */
 	rdmad_grpc_call_reply(call, message, size);
 	rdmad_grpc_call_send(call, message, size);
 	rdmad_grpc_call_finish(call);
@@ -106,7 +106,7 @@ static void count_ended(RdmadGrpcCall *call, gpointer data)
 	((Fixture *)data)->ended++;
 }
 
-/* More than the server may hold. */
+/* Sends more than the server may buffer. */
 static void too_much(RdmadGrpcCall *call, const guint8 *message, gsize size, gpointer data)
 {
 	Fixture *f = data;
@@ -166,7 +166,7 @@ static void nothing(gpointer data)
 {
 }
 
-/* Turns the loop until `*count` is `wanted`, 5 s at most. */
+/* Runs the loop until `*count` is `wanted`, for at most 5 s. */
 static void run_until(Fixture *f, const guint *count, guint wanted)
 {
 	g_autoptr(RdmadEvent) tick = rdmad_loop_add_timer(f->loop, NULL, nothing, NULL);
@@ -224,7 +224,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->text);
 }
 
-static void test_who_replied_hears_no_end(Fixture *f, gconstpointer data)
+static void test_no_end_is_reported_after_the_reply(Fixture *f, gconstpointer data)
 {
 	call(f, "/t.T/TooMuch", "", 0);
 	run_until(f, &f->dones, 1);
@@ -390,7 +390,7 @@ static void test_a_channel_finds_a_server_that_came_again(Fixture *f, gconstpoin
 	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
 }
 
-static void test_no_server_is_unavailable_and_told_later(Fixture *f, gconstpointer data)
+static void test_no_server_is_unavailable_and_reported_later(Fixture *f, gconstpointer data)
 {
 	g_clear_pointer(&f->server, rdmad_grpc_server_free);
 	call(f, "/t.T/Echo", "x", 0);
@@ -434,14 +434,14 @@ static void test_a_drain_after_a_freeze_reads_again(Fixture *f, gconstpointer da
 	run_until(f, &f->drained, 2);
 }
 
-static void test_a_drain_of_an_idle_server_is_told_from_the_loop(Fixture *f, gconstpointer data)
+static void test_a_drain_of_an_idle_server_ends_on_the_loop(Fixture *f, gconstpointer data)
 {
 	rdmad_grpc_server_drain(f->server, count_drained, f);
 	g_assert_cmpuint(f->drained, ==, 0);
 	run_until(f, &f->drained, 1);
 }
 
-static void test_what_a_module_leaves_is_freed_without_a_word(Fixture *f, gconstpointer data)
+static void test_objects_of_an_ended_module_are_freed_silently(Fixture *f, gconstpointer data)
 {
 	g_autofree char *path = g_strconcat(f->path, "2", NULL);
 	RdmadGrpcChannel *left = rdmad_grpc_channel_new(f->loop, SOME_MODULE, path, 0);
@@ -456,7 +456,7 @@ static void test_what_a_module_leaves_is_freed_without_a_word(Fixture *f, gconst
 	g_assert_cmpuint(f->ended, ==, 0);
 	g_assert_cmpuint(f->dones, ==, 0);
 	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
-	/* The module's own reference: it does nothing any more. */
+	/* The module still has a reference, but the call has no effect. */
 	rdmad_grpc_call_reply(f->held, NULL, 0);
 	g_clear_pointer(&f->held, rdmad_grpc_call_unref);
 }
@@ -494,7 +494,7 @@ static void test_calls_are_counted_on_both_sides(Fixture *f, gconstpointer data)
 		call(f, path, "x", 0);
 		run_until(f, &f->dones, i + 1);
 	}
-	/* Methods that are not served come from outside and share one name. */
+	/* Clients choose unknown methods, so these share one name. */
 	expect_counted(f, "", "/t.T/Echo,OK 2;/t.T/Fail,NOT_FOUND 1;unknown,UNIMPLEMENTED 2;");
 	expect_counted(f, "client_",
 		       "/t.T/Echo,OK 2;/t.T/Fail,NOT_FOUND 1;/t.T/Nope,UNIMPLEMENTED 1;"
@@ -542,7 +542,7 @@ static void test_a_server_that_epoll_refuses_is_an_error(Fixture *f, gconstpoint
 	g_assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
-/* A full server: connections of other clients, of which the oldest has a call. */
+/* The server is full with connections of other clients; the oldest one has a call. */
 static void test_the_oldest_idle_connection_yields_to_a_new_one(Fixture *f, gconstpointer data)
 {
 	enum { MAX = 16 };
@@ -555,7 +555,7 @@ static void test_the_oldest_idle_connection_yields_to_a_new_one(Fixture *f, gcon
 		call(f, i == 0 ? "/t.T/Hold" : "/t.T/Echo", "x", 0);
 		run_until(f, &f->messages, i + 1);
 	}
-	/* The second has called last: the third has been idle for longest. */
+	/* The second connection had the last call, so the third has been idle longest. */
 	f->channel = others[1];
 	call(f, "/t.T/Echo", "x", 0);
 	run_until(f, &f->messages, MAX + 1);
@@ -579,7 +579,7 @@ const UnitTest unit_tests[] = {
 	TEST(calls_are_counted_on_both_sides),
 	TEST(a_call_that_is_given_up_is_counted_once),
 	TEST(a_call_is_answered),
-	TEST(who_replied_hears_no_end),
+	TEST(no_end_is_reported_after_the_reply),
 	TEST(a_failure_comes_with_its_text),
 	TEST(a_stream_is_sent_message_by_message),
 	TEST(a_large_message_goes_both_ways),
@@ -592,11 +592,11 @@ const UnitTest unit_tests[] = {
 	TEST(a_server_may_be_freed_from_a_handler),
 	TEST(a_freed_server_ends_its_calls),
 	TEST(a_channel_finds_a_server_that_came_again),
-	TEST(no_server_is_unavailable_and_told_later),
+	TEST(no_server_is_unavailable_and_reported_later),
 	TEST(a_drain_waits_for_open_calls),
 	TEST(a_drain_after_a_freeze_reads_again),
-	TEST(a_drain_of_an_idle_server_is_told_from_the_loop),
-	TEST(what_a_module_leaves_is_freed_without_a_word),
+	TEST(a_drain_of_an_idle_server_ends_on_the_loop),
+	TEST(objects_of_an_ended_module_are_freed_silently),
 	TEST(a_call_ends_when_epoll_refuses_its_connection),
 	TEST(a_server_that_epoll_refuses_is_an_error),
 	TEST(the_oldest_idle_connection_yields_to_a_new_one),

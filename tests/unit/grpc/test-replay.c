@@ -114,7 +114,7 @@ static void test_replay(gconstpointer data)
 	g_free(peer.path);
 }
 
-/* Whatever the pieces in which they come. */
+/* In pieces of any size. */
 static void test_input_is_whole_between_frames_alone(void)
 {
 	const RdmadGrpcSessionState state = { 3, 65535, 16384, 65535, 65535 };

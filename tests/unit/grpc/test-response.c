@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our client and a server that sends what it was given, cut anywhere. */
+/* rdmad's client, and a server that sends given bytes in pieces */
 #include <glib/gstdio.h>
 #include <rdmad/grpc.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void turn(Fixture *f)
 	rdmad_loop_turn(f->loop);
 }
 
-/* A call, answered with `bytes` in pieces of `step`, then the end of the connection. */
+/* Responds to a call with `bytes` in pieces of `step`, then closes the connection. */
 static void answer(Fixture *f, const char *bytes, gsize size, gsize step)
 {
 	int fd;
@@ -196,8 +196,9 @@ static void test_an_interim_response_is_passed_over(Fixture *f, gconstpointer da
 	g_assert_cmpuint(f->messages, ==, 1);
 }
 
-/* The old connection lingers for its last words; nobody shall wait for that. */
-static void test_after_nonsense_the_next_call_has_a_new_connection(Fixture *f, gconstpointer data)
+/* The old connection waits for its final frames to be read; new calls must not. */
+static void test_after_invalid_bytes_the_next_call_has_a_new_connection(Fixture *f,
+									gconstpointer data)
 {
 	static const char nonsense[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
 	int first;
@@ -240,7 +241,7 @@ static void test_after_a_deadline_the_next_call_has_a_new_connection(Fixture *f,
 	close(first);
 }
 
-/* Those that have no deadline, or a later one, go on. */
+/* Calls without a deadline, or with a later one, continue. */
 static void test_a_deadline_ends_no_other_call_of_the_connection(Fixture *f, gconstpointer data)
 {
 	RdmadGrpcRequest *other =
@@ -283,7 +284,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_response_may_be_cut_anywhere),
 	TEST(a_response_that_stops_anywhere_is_unavailable),
 	TEST(wrong_responses_have_their_status),
-	TEST(after_nonsense_the_next_call_has_a_new_connection),
+	TEST(after_invalid_bytes_the_next_call_has_a_new_connection),
 	TEST(after_a_deadline_the_next_call_has_a_new_connection),
 	TEST(a_deadline_ends_no_other_call_of_the_connection),
 	TEST(another_server_at_the_path_gets_the_next_call),

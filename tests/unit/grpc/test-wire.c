@@ -150,7 +150,7 @@ static RdmadGrpcRead read_prefix(const char *prefix, gsize max)
 	return result;
 }
 
-static void test_too_large_and_compressed_messages_are_told_apart(void)
+static void test_too_large_and_compressed_messages_are_distinguished(void)
 {
 	g_assert_cmpint(read_prefix("\0\0\0\0\5", 5), ==, RDMAD_GRPC_READ_MORE);
 	g_assert_cmpint(read_prefix("\0\0\0\0\6", 5), ==, RDMAD_GRPC_READ_TOO_LARGE);
@@ -198,7 +198,7 @@ const UnitTest unit_tests[] = {
 	TEST(malformed_timeouts_are_refused),
 	TEST(a_timeout_that_is_sent_is_read_back),
 	TEST(messages_are_put_together_however_they_are_cut),
-	TEST(too_large_and_compressed_messages_are_told_apart),
+	TEST(too_large_and_compressed_messages_are_distinguished),
 	TEST(a_promised_length_costs_no_memory),
 	TEST(status_numbers_are_read_strictly),
 	{ 0 },

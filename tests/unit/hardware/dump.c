@@ -8,7 +8,7 @@ static const char *or_dash(const char *text)
 	return text ? text : "-";
 }
 
-/* One line stays one line, whatever is in the name. */
+/* Escapes the text, so that one line stays one line. */
 static char *quoted(const char *text)
 {
 	return text ? g_strescape(text, NULL) : g_strdup("-");

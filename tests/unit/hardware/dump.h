@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scan as readable text, for comparison with tests/machines/expected/. */
+/* A scan as text, for comparison with tests/machines/expected/ */
 #pragma once
 
 #include "hardware/scan/scan.h"

@@ -9,16 +9,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The call that fails, and its errno. */
+/* The failing call, and its errno. */
 static struct {
-	guint count;	  /* atomic: of calls so far, on any thread */
-	guint at;	  /* the one that fails, from 1; 0: none */
-	const char *path; /* what ends in this fails; NULL: nothing does */
+	guint count;	  /* atomic: number of calls so far, on all threads */
+	guint at;	  /* number of the failing call, from 1; 0: none */
+	const char *path; /* suffix of the paths that fail; NULL: none */
 	int errnum;
-	GString *opened; /* gets what is opened, a line each; NULL: nobody asks */
+	GString *opened; /* gets the opened paths, one per line; or NULL */
 } fault;
 
-/* One thread opens at a time. */
+/* Only one thread opens at a time. */
 static void note_opened(const char *path)
 {
 	if (fault.opened)
@@ -60,7 +60,7 @@ long __wrap_syscall(long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3]);
 }
 
-/* With the directory's own path, so that attributes of one name can be told apart. */
+/* Adds the path of the directory, to distinguish attributes with the same name. */
 int __wrap_openat64(int dir, const char *path, int flags, ...)
 {
 	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", dir);

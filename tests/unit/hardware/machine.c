@@ -42,7 +42,7 @@ char *test_machine_run(const char *program, const char *arg1, const char *arg2, 
 	return output;
 }
 
-/* Thousands of small files: a file system in memory where there is one. */
+/* In memory if possible, because a machine has thousands of small files. */
 static char *make_directory(void)
 {
 	g_autofree char *dir = g_strdup("/dev/shm/rdmad-machine-XXXXXX");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recorded machines for tests: expanded into a directory of their own. */
+/* Recorded machines for tests, each expanded into its own directory */
 #pragma once
 
 #include "hardware/sysroot.h"
@@ -11,12 +11,12 @@ typedef struct {
 
 /* `setting` "NAME=VALUE" or NULL. */
 TestMachine *test_machine_new(const char *name, const char *setting);
-/* One that a test fills by itself. */
+/* Makes an empty machine, for a test to fill. */
 TestMachine *test_machine_new_empty(void);
-/* Writes a file, with the directories that it needs; `len` as for g_file_set_contents(). */
+/* Writes a file and its parent directories; `len` as for g_file_set_contents(). */
 void test_machine_put(const TestMachine *machine, const char *path, const char *value, gssize len);
 void test_machine_free(TestMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestMachine, test_machine_free)
 
-/* Runs a program of tests/machines with its arguments; its output, or a failed test. */
+/* Runs a program of tests/machines and returns its output; fails the test on an error. */
 char *test_machine_run(const char *program, const char *arg1, const char *arg2, const char *arg3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Netlink messages made by hand, for tests of their parsers. */
+/* Handmade netlink messages, for tests of parsers */
 #pragma once
 
 #include <glib.h>
@@ -11,7 +11,7 @@ typedef union {
 	char bytes[1024];
 } Message;
 
-/* Inlined, gcc with the sanitizers sees writes beyond the end that are none. */
+/* Not inlined: gcc with the sanitizers would report false writes beyond the end. */
 static G_GNUC_UNUSED G_GNUC_NO_INLINE void message_add(Message *msg, const void *data, gsize size)
 {
 	const gsize padded = NLMSG_ALIGN(size);
@@ -24,7 +24,7 @@ static G_GNUC_UNUSED G_GNUC_NO_INLINE void message_add(Message *msg, const void 
 	msg->hdr.nlmsg_len += padded;
 }
 
-/* `header`: the fixed part that some families have before their attributes; may be NULL. */
+/* `header` is the fixed part that some families have before the attributes; may be NULL. */
 static inline void message_init(Message *msg, guint16 type, const void *header, gsize size)
 {
 	msg->hdr = (struct nlmsghdr){ .nlmsg_len = NLMSG_HDRLEN, .nlmsg_type = type };
@@ -60,7 +60,7 @@ static inline void message_add_text(Message *msg, guint16 type, const char *valu
 	message_add_attr(msg, type, value, strlen(value) + 1);
 }
 
-/* A nest, whose attributes are those that are added until message_end(). */
+/* Begins a nested attribute, which message_end() completes. */
 static inline gsize message_begin(Message *msg, guint16 type)
 {
 	const gsize at = msg->hdr.nlmsg_len;

@@ -8,7 +8,7 @@
 
 static const RdmadCounterKey key = { RDMAD_COUNTER_PORT, 1, NULL, "VL15_dropped" };
 
-static void test_what_failed_is_left_alone_for_ten_seconds(void)
+static void test_a_failed_counter_is_skipped_for_ten_seconds(void)
 {
 	g_autoptr(RdmadBackoff) backoff = rdmad_backoff_new();
 
@@ -92,7 +92,7 @@ static void test_it_holds_no_more_than_its_bound(void)
 	g_assert_cmpuint(held, ==, RDMAD_BACKOFF_MAX);
 }
 
-/* A renewed reader and the old one, which still reads, share one. */
+/* A renewed reader and the old one, which is still reading, share a back-off. */
 static gpointer hold_and_lift(gpointer data)
 {
 	RdmadBackoff *backoff = data;
@@ -124,7 +124,7 @@ static void test_threads_share_it(void)
 #define TEST(name) UNIT_TEST("/back-off/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(what_failed_is_left_alone_for_ten_seconds),
+	TEST(a_failed_counter_is_skipped_for_ten_seconds),
 	TEST(the_time_doubles_up_to_an_hour),
 	TEST(another_errno_or_a_value_begins_again),
 	TEST(only_the_same_counter_is_held),

@@ -10,7 +10,7 @@
 #define ID2    "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 
 typedef struct {
-	const char *text, *uid, *container; /* uid NULL: in no pod */
+	const char *text, *uid, *container; /* uid NULL: not in a pod */
 } Case;
 
 static const Case cases[] = {
@@ -29,30 +29,30 @@ static const Case cases[] = {
 	{ "0::/kubepods/burstable/pod" UID "/" ID "\n", UID, ID },
 	{ "0::/kubepods/pod" UID "/crio-" ID "\n", UID, ID },
 	{ "0::/docker/" ID2 "/kubelet/kubepods/burstable/pod" UID "/" ID "\n", UID, ID },
-	/* A runtime with the one and kubelet with the other. */
+	/* The runtime and kubelet use different drivers. */
 	{ "0::/system.slice/containerd.service/kubepods-burstable-pod" UID_
 	  ".slice:cri-containerd:" ID "\n",
 	  UID, ID },
-	/* A static pod, whose uid is a hash. */
+	/* A static pod, whose UID is a hash. */
 	{ "0::/kubepods/burstable/pod" STATIC "/" ID "\n", STATIC, ID },
 	{ "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" STATIC
 	  ".slice/cri-containerd-" ID ".scope\n",
 	  STATIC, ID },
-	/* Cgroups that a container makes itself. */
+	/* Cgroups made inside a container. */
 	{ "0::/kubepods.slice/kubepods-pod" UID_ ".slice/cri-containerd-" ID
 	  ".scope/system.slice/sshd.service\n",
 	  UID, ID },
 	{ "0::/kubepods/pod" UID "/" ID "/docker/" ID2 "\n", UID, ID },
 	{ "0::/kubepods/pod" UID "/" ID "/kubepods/pod" OTHER "/" ID2 "\n", UID, ID },
-	/* v1: a line for each controller, and both. */
+	/* v1: one line per controller; and both versions. */
 	{ "12:rdma:/\n11:cpu,cpuacct:/kubepods/burstable/pod" UID "/" ID "\n1:name=systemd:/\n",
 	  UID, ID },
 	{ "1:name=systemd:/kubepods/pod" UID "/" ID "\n0::/\n", UID, ID },
-	/* Seen from within a cgroup namespace. */
+	/* As visible within a cgroup namespace. */
 	{ "0::/../../kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID ".scope\n", UID, ID },
 	{ "0::/../../pod" UID "/" ID "\n", UID, ID },
 	{ "0::/../cri-containerd-" ID ".scope\n", NULL, NULL },
-	/* The runtime's form is not known, or there is no container. */
+	/* An unknown form of the runtime, or no container. */
 	{ "0::/kubepods/pod" UID "/kata_" ID "\n", UID, "" },
 	{ "0::/kubepods/pod" UID "\n", UID, "" },
 	{ "0::/kubepods/pod" UID "/crio-conmon-" ID ".scope\n", UID, "" },
@@ -60,7 +60,7 @@ static const Case cases[] = {
 	/* Removed while its last process ends. */
 	{ "0::/kubepods/pod" UID "/" ID " (deleted)\n", UID, ID },
 	{ "0::/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID ".scope (deleted)\n", UID, ID },
-	/* No pod. */
+	/* Not a pod. */
 	{ "", NULL, NULL },
 	{ "\n\n", NULL, NULL },
 	{ "0::/\n", NULL, NULL },
@@ -72,7 +72,7 @@ static const Case cases[] = {
 	{ "0::/user.slice/pod" UID "/" ID "\n", NULL, NULL },
 	{ "0::/kubepods.slice/kubepods-burstable.slice\n", NULL, NULL },
 	{ "0::/kubepods/burstable\n", NULL, NULL },
-	/* Almost a uid. */
+	/* Invalid UIDs. */
 	{ "0::/kubepods/pod\n", NULL, NULL },
 	{ "0::/kubepods/podinfra/" ID "\n", NULL, NULL },
 	{ "0::/kubepods/pod" UID "f/" ID "\n", NULL, NULL },
@@ -96,7 +96,7 @@ static void test_a_process_is_of_the_pod_whose_cgroup_it_is_in(void)
 	}
 }
 
-/* The sanitizer reports reads behind it. */
+/* The sanitizer reports reads beyond the end. */
 static void test_a_file_may_end_anywhere(void)
 {
 	const char *text = cases[0].text;

@@ -14,7 +14,7 @@
 #define PORT_DIR "sys/class/infiniband/mlx5_0/ports/1"
 #define HW	 PORT_DIR "/hw_counters"
 
-/* Whether the kernel has statistics: a wrapper (ld's --wrap) answers the question with this. */
+/* Whether the kernel has statistics: returned by a wrapper (ld's --wrap). */
 static gboolean kernel_knows;
 
 int __real_rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port,
@@ -32,7 +32,7 @@ int __wrap_rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port
 	return 0;
 }
 
-/* A port, and a socket whose other end does not know RDMA: each request returns EOPNOTSUPP. */
+/* A port, and a socket whose other side does not know RDMA: each request returns EOPNOTSUPP. */
 typedef struct {
 	TestMachine *machine;
 	RdmadDevice *dev;
@@ -84,7 +84,7 @@ static RdmadReadingBuilder begin(const Fixture *f)
 	return builder;
 }
 
-/* The driver's counters: "name=value;", "!errno;" for all of them. */
+/* Returns the driver's counters: "name=value;", or "!errno;" for all of them. */
 static char *read_hw(Fixture *f)
 {
 	g_auto(RdmadReadingBuilder) builder = begin(f);
@@ -122,7 +122,7 @@ static void test_files_are_read_where_netlink_has_no_counters(Fixture *f, gconst
 	assert_hw(f, "lifespan=10;out_of_sequence=3;");
 }
 
-/* A driver may have failed but once, and one question is much cheaper than many files. */
+/* The failure may have been temporary, and one request is much cheaper than many files. */
 static void test_netlink_is_asked_again_after_a_minute(Fixture *f, gconstpointer data)
 {
 	put(f, HW "/out_of_sequence", "3\n");
@@ -148,7 +148,7 @@ static void test_netlink_has_all_but_the_setting_beside_them(Fixture *f, gconstp
 	assert_hw(f, "lifespan=20;out_of_sequence=5;");
 }
 
-static void test_a_setting_that_cannot_be_read_is_said(Fixture *f, gconstpointer data)
+static void test_an_unreadable_setting_is_reported(Fixture *f, gconstpointer data)
 {
 	kernel_knows = TRUE;
 	put(f, HW "/lifespan", "N/A\n");
@@ -159,8 +159,8 @@ static void test_a_setting_that_cannot_be_read_is_said(Fixture *f, gconstpointer
 	assert_hw(f, "lifespan=10;out_of_sequence=5;");
 }
 
-/* Else a failure of today would be held for an hour because of some long ago. */
-static void test_what_netlink_gave_again_is_new_to_failing(Fixture *f, gconstpointer data)
+/* Otherwise a new failure would get the long back-off of old ones. */
+static void test_a_source_that_recovered_has_a_short_back_off_again(Fixture *f, gconstpointer data)
 {
 	put(f, HW "/out_of_sequence", "refused\n");
 	assert_hw(f, "!Operation not supported;");
@@ -184,8 +184,8 @@ static void test_a_port_without_counters_has_not_failed(Fixture *f, gconstpointe
 	assert_hw(f, "out_of_sequence=3;");
 }
 
-/* One line in the kernel's log instead of one for each counter, and then none. */
-static void test_a_driver_that_fails_is_said_once_for_all_counters(Fixture *f, gconstpointer data)
+/* The driver logs one line for all counters, and then none. */
+static void test_a_failing_driver_is_reported_once_for_all_counters(Fixture *f, gconstpointer data)
 {
 	put(f, HW "/lifespan", "10\n");
 	put(f, HW "/out_of_buffer", "refused\n");
@@ -199,7 +199,7 @@ static void test_a_driver_that_fails_is_said_once_for_all_counters(Fixture *f, g
 	assert_hw(f, "lifespan=10;out_of_buffer=1;out_of_sequence=2;");
 }
 
-/* All that mlx5 counts is fresh for some milliseconds after this one was read, and only then. */
+/* mlx5's other counters are fresh for some milliseconds only after this one was read. */
 static void test_the_counter_that_makes_the_others_cheap_is_read_first(Fixture *f,
 								       gconstpointer data)
 {
@@ -276,10 +276,10 @@ const UnitTest unit_tests[] = {
 	TEST(files_are_read_where_netlink_has_no_counters),
 	TEST(netlink_is_asked_again_after_a_minute),
 	TEST(netlink_has_all_but_the_setting_beside_them),
-	TEST(a_setting_that_cannot_be_read_is_said),
-	TEST(what_netlink_gave_again_is_new_to_failing),
+	TEST(an_unreadable_setting_is_reported),
+	TEST(a_source_that_recovered_has_a_short_back_off_again),
 	TEST(a_port_without_counters_has_not_failed),
-	TEST(a_driver_that_fails_is_said_once_for_all_counters),
+	TEST(a_failing_driver_is_reported_once_for_all_counters),
 	TEST(the_counter_that_makes_the_others_cheap_is_read_first),
 	TEST(a_rate_is_read_when_the_state_changes_or_after_a_minute),
 	TEST(a_state_that_netlink_has_not_is_read_from_files),

@@ -23,12 +23,12 @@
 #define HW	   PORT_DIR "/hw_counters"
 #define DEVICE_DIR "sys/class/infiniband/mlx5_0/hw_counters"
 
-/* One device with one port, in a directory of the test's own. */
+/* One device with one port, in its own directory. */
 typedef struct {
 	TestMachine *machine;
 	RdmadDevice *dev;
 	RdmadCounterReader *reader;
-	gint reads; /* atomic: how far the worker is */
+	gint reads; /* atomic: progress of the worker */
 } Fixture;
 
 static char *full_path(const Fixture *f, const char *path)
@@ -79,7 +79,7 @@ static RdmadReading *read_device(const Fixture *f)
 	return reading;
 }
 
-/* "port/1 symbol_error=3": one line a counter; "!errno" where it has no value. */
+/* Returns one line per counter, "port/1 symbol_error=3"; "!errno" in place of a value. */
 static char *dump(const RdmadReading *reading)
 {
 	static const char *const groups[] = { "port",  "hw",  "device", "link",
@@ -171,8 +171,8 @@ static void test_values_are_read_again_each_time(Fixture *f, gconstpointer data)
 	assert_counters(f, "port/1 port_rcv_data=18446744073709551615\n");
 }
 
-/* Each beside a good one, which it must not spoil. */
-static void test_what_is_no_number_is_said_and_is_not_zero(Fixture *f, gconstpointer data)
+/* Each beside a valid counter, which it must not affect. */
+static void test_an_invalid_number_is_reported_and_is_not_zero(Fixture *f, gconstpointer data)
 {
 	g_autofree char *huge = g_strnfill(5000, '1');
 	const struct {
@@ -251,12 +251,12 @@ static void test_a_directory_of_thousands_is_refused_whole(Fixture *f, gconstpoi
 	assert_counters(f, "port/1 *!Argument list too long\nhw/1 good=3\n");
 }
 
-static void test_a_counter_that_failed_is_left_alone_and_comes_back(Fixture *f, gconstpointer data)
+static void test_a_failed_counter_is_skipped_and_read_later(Fixture *f, gconstpointer data)
 {
 	put(f, COUNTERS "/bad", "N/A\n", -1);
 	put(f, COUNTERS "/good", "3\n", -1);
 	assert_counters(f, "port/1 bad!Bad message\nport/1 good=3\n");
-	/* Readable again, but nobody looks yet. */
+	/* Readable again, but not read yet. */
 	put(f, COUNTERS "/bad", "1\n", -1);
 	now_us += 10 * G_USEC_PER_SEC - 1;
 	assert_counters(f, "port/1 bad!Bad message\nport/1 good=3\n");
@@ -264,7 +264,7 @@ static void test_a_counter_that_failed_is_left_alone_and_comes_back(Fixture *f, 
 	assert_counters(f, "port/1 bad=1\nport/1 good=3\n");
 }
 
-/* A directory that cannot be listed, or can. */
+/* Makes a directory listable or not. */
 static void set_listable(const Fixture *f, gboolean listable)
 {
 	g_autofree char *path = full_path(f, COUNTERS);
@@ -309,7 +309,7 @@ static void test_a_renewed_reader_knows_what_failed(Fixture *f, gconstpointer da
 	assert_counters(f, "port/1 bad=1\n");
 }
 
-static void test_names_are_looked_for_again(Fixture *f, gconstpointer data)
+static void test_names_are_listed_again(Fixture *f, gconstpointer data)
 {
 	g_autofree char *a = full_path(f, COUNTERS "/a");
 
@@ -323,7 +323,7 @@ static void test_names_are_looked_for_again(Fixture *f, gconstpointer data)
 	assert_counters(f, "port/1 b=2\nhw/1 c=3\n");
 }
 
-/* As in sysfs, where the time of a directory means nothing. */
+/* In sysfs, the time of a directory does not show changes. */
 static void set_old(const Fixture *f, const char *path)
 {
 	static const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
@@ -332,7 +332,7 @@ static void set_old(const Fixture *f, const char *path)
 	g_assert_cmpint(utimensat(AT_FDCWD, full, times, 0), ==, 0);
 }
 
-static void test_a_counter_that_left_makes_names_be_looked_for_again(Fixture *f, gconstpointer data)
+static void test_a_removed_counter_causes_a_new_listing(Fixture *f, gconstpointer data)
 {
 	g_autofree char *a = full_path(f, COUNTERS "/a");
 
@@ -347,8 +347,7 @@ static void test_a_counter_that_left_makes_names_be_looked_for_again(Fixture *f,
 	assert_counters(f, "port/1 b=2\nport/1 c=3\n");
 }
 
-static void test_a_directory_in_the_place_of_another_is_looked_through(Fixture *f,
-								       gconstpointer data)
+static void test_a_replaced_directory_is_listed_again(Fixture *f, gconstpointer data)
 {
 	g_autofree char *here = full_path(f, COUNTERS);
 	g_autofree char *there = full_path(f, "old");
@@ -363,7 +362,7 @@ static void test_a_directory_in_the_place_of_another_is_looked_through(Fixture *
 	assert_counters(f, "port/1 a=1\nport/1 b=2\n");
 }
 
-static void test_a_device_that_has_left_is_gone(Fixture *f, gconstpointer data)
+static void test_a_removed_device_is_not_listed(Fixture *f, gconstpointer data)
 {
 	g_autofree char *from = full_path(f, "sys/class/infiniband/mlx5_0");
 	g_autofree char *to = full_path(f, "sys/class/infiniband/renamed");
@@ -375,13 +374,13 @@ static void test_a_device_that_has_left_is_gone(Fixture *f, gconstpointer data)
 	g_assert_null(rdmad_counter_reader_read(f->reader, NULL, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 	g_assert_cmpstr(error->message, ==, "mlx5_0: the device has left");
-	/* It came back. */
+	/* It is added again. */
 	g_assert_cmpint(g_rename(to, from), ==, 0);
 	now_us += 60 * G_USEC_PER_SEC;
 	assert_counters(f, "port/1 a=1\n");
 }
 
-/* A worker's view: by the time that it begins nobody waits any more. */
+/* A worker that begins after the cancellation. */
 static gpointer read_when_cancelled(gpointer input, const RdmadJob *job, GError **error)
 {
 	Fixture *f = input;
@@ -396,7 +395,7 @@ static gpointer read_when_cancelled(gpointer input, const RdmadJob *job, GError 
 	return NULL;
 }
 
-static void test_a_reading_that_nobody_waits_for_stops(Fixture *f, gconstpointer data)
+static void test_a_cancelled_reading_stops(Fixture *f, gconstpointer data)
 {
 	static const RdmadJobClass klass = { .name = "read", .run = read_when_cancelled };
 	RdmadLoop *loop = rdmad_loop_new();
@@ -427,7 +426,7 @@ static void read_all_of(const char *name, const char *first)
 		g_autoptr(GError) error = NULL;
 		g_autoptr(RdmadReading) reading = rdmad_counter_reader_read(reader, NULL, &error);
 
-		/* A name that is not UTF-8 was made valid, and is not there. */
+		/* A name that was not UTF-8 was made valid, so its file is not found. */
 		if (strstr(dev->name, "\xef\xbf\xbd")) {
 			g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 			continue;
@@ -454,18 +453,18 @@ const UnitTest unit_tests[] = {
 	TEST(a_device_without_counters_has_its_state),
 	TEST(a_state_that_cannot_be_read_is_unknown),
 	TEST(values_are_read_again_each_time),
-	TEST(what_is_no_number_is_said_and_is_not_zero),
+	TEST(an_invalid_number_is_reported_and_is_not_zero),
 	TEST(what_is_no_file_is_not_followed_and_holds_nobody),
 	TEST(a_directory_that_is_a_file_fails_alone),
 	TEST(a_directory_of_thousands_is_refused_whole),
-	TEST(a_counter_that_failed_is_left_alone_and_comes_back),
+	TEST(a_failed_counter_is_skipped_and_read_later),
 	TEST(a_group_that_came_back_is_new_to_failing),
 	TEST(a_renewed_reader_knows_what_failed),
-	TEST(names_are_looked_for_again),
-	TEST(a_counter_that_left_makes_names_be_looked_for_again),
-	TEST(a_directory_in_the_place_of_another_is_looked_through),
-	TEST(a_device_that_has_left_is_gone),
-	TEST(a_reading_that_nobody_waits_for_stops),
+	TEST(names_are_listed_again),
+	TEST(a_removed_counter_causes_a_new_listing),
+	TEST(a_replaced_directory_is_listed_again),
+	TEST(a_removed_device_is_not_listed),
+	TEST(a_cancelled_reading_stops),
 	UNIT_TEST("/counter-reader/recorded_machines_are_read", test_recorded_machines_are_read),
 	{ 0 },
 };

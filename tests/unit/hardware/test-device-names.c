@@ -54,7 +54,7 @@ static void test_a_gid_has_eight_groups(void)
 static void test_a_mac_address_is_found_in_a_guid(void)
 {
 	static const struct {
-		const char *guid, *mac; /* NULL: there is none in it */
+		const char *guid, *mac; /* NULL: the GUID is not derived from a MAC */
 	} cases[] = {
 		{ "0216:3eff:fe01:020a", "00163e01020a" },
 		{ "0016:3eff:fe01:020a", "02163e01020a" },

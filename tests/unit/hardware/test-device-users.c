@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With what kernel 6.12 answered of a soft-RoCE device, in the place of a socket (ld's --wrap). */
+/* Uses responses of kernel 6.12 for a soft-RoCE device in place of a socket (ld's --wrap) */
 #include <errno.h>
 #include <netlink/msg.h>
 #include <rdma/rdma_netlink.h>
@@ -22,15 +22,15 @@
 #define ID	 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define IN_POD	 "0::/kubepods/burstable/pod" UID "/" ID "\n"
 
-/* The kernel, so far as it is asked.  `refused`: one kind that it answers with `errnum`. */
+/* The queried part of the kernel.  `refused` is a kind that fails with `errnum`. */
 static struct {
 	GString *asked;
 	const char *refused;
 	int errnum;
-	int qp_errnum; /* instead of queue pairs */
+	int qp_errnum; /* returned in place of queue pairs */
 	guint qp_messages;
-	gint64 qp_message_us; /* that each takes */
-	guint32 mr_thread;    /* that made memory regions; 0: as recorded */
+	gint64 qp_message_us; /* duration of each message */
+	guint32 mr_thread;    /* creator of memory regions; 0: as recorded */
 	int answered;
 } kernel;
 
@@ -54,7 +54,7 @@ static const char *kind_name(guint16 type)
 	}
 }
 
-/* 0, or E2BIG: no more was wanted. */
+/* Returns 0, or E2BIG if `each` ended the response. */
 static int give_message(const struct nlmsghdr *msg, RdmadNetlinkEach each, gpointer data)
 {
 	const gboolean of_qp = RDMA_NL_GET_OP(msg->nlmsg_type) == (guint)RDMA_NLDEV_CMD_RES_QP_GET;
@@ -131,10 +131,10 @@ typedef struct {
 	RdmadDevice *dev;
 	RdmadBackoff *backoff;
 	RdmadDeviceUsers *users;
-	gint begun; /* atomic: the worker has */
+	gint begun; /* atomic: the worker has begun */
 } Fixture;
 
-/* As recorded, but for a file: contexts are not listed, as before Linux 5.13. */
+/* As recorded, but without the list of contexts, as before Linux 5.13. */
 static void setup(Fixture *f, gconstpointer data)
 {
 	now_us = 1;
@@ -231,7 +231,7 @@ static void test_threads_of_a_process_are_one_user(Fixture *f, gconstpointer dat
 	assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n200 " UID " " ID ": qp=1 cq=1 mr=1 pd=1\n");
 }
 
-static void test_a_thread_that_does_not_say_whose_it_is_is_a_user(Fixture *f, gconstpointer data)
+static void test_a_thread_of_an_unknown_process_is_a_user(Fixture *f, gconstpointer data)
 {
 	static const char *const texts[] = { "",
 					     "Tgid:\t200\n",
@@ -254,8 +254,8 @@ static void test_only_what_there_is_is_asked_for(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(kernel.asked->str, ==, "summary qp cq mr pd ctx ");
 }
 
-/* Neither its contents nor its type may do harm. */
-static void test_a_cgroup_that_tells_nothing_is_no_pod(Fixture *f, gconstpointer data)
+/* Any contents and any type of file are harmless. */
+static void test_a_cgroup_without_a_uid_is_no_pod(Fixture *f, gconstpointer data)
 {
 	g_autofree char *huge = g_strnfill(RDMAD_SYSROOT_MAX + 1, '/');
 	g_autofree char *path = g_build_filename(f->machine->dir, "proc/" PID "/cgroup", NULL);
@@ -270,7 +270,7 @@ static void test_a_cgroup_that_tells_nothing_is_no_pod(Fixture *f, gconstpointer
 	assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " - -: qp=1 cq=1 mr=1 pd=1\n");
 }
 
-static void test_what_cannot_be_listed_says_why_and_is_not_zero(Fixture *f, gconstpointer data)
+static void test_what_cannot_be_listed_has_a_reason_and_is_not_zero(Fixture *f, gconstpointer data)
 {
 	static const struct {
 		const char *refused;
@@ -308,9 +308,8 @@ static void test_without_rdma_netlink_nobody_is_known(Fixture *f, gconstpointer 
 	g_assert_cmpstr(kernel.asked->str, ==, "");
 }
 
-/* The driver may ask its firmware for each queue pair. */
-static void test_a_list_that_takes_too_long_is_left_alone_for_a_while(Fixture *f,
-								      gconstpointer data)
+/* The driver may query its firmware for each queue pair. */
+static void test_a_list_that_takes_too_long_is_paused(Fixture *f, gconstpointer data)
 {
 	kernel.qp_message_us = RDMAD_DEVICE_USERS_MAX_US / 4;
 	kernel.qp_messages = 1000;
@@ -337,8 +336,8 @@ static gpointer read_when_cancelled(gpointer input, const RdmadJob *job, GError 
 	return read_users(f, (gpointer)&kernel, job);
 }
 
-/* Else each reading would end late, and without its counters. */
-static void test_a_list_that_nobody_waited_for_is_left_alone_too(Fixture *f, gconstpointer data)
+/* Otherwise each reading would end late and without its counters. */
+static void test_a_cancelled_list_is_paused_too(Fixture *f, gconstpointer data)
 {
 	static const RdmadJobClass klass = { .name = "read",
 					     .run = read_when_cancelled,
@@ -362,13 +361,13 @@ static void test_a_list_that_nobody_waited_for_is_left_alone_too(Fixture *f, gco
 const UnitTest unit_tests[] = {
 	TEST(objects_are_of_the_pod_whose_process_made_them),
 	TEST(threads_of_a_process_are_one_user),
-	TEST(a_thread_that_does_not_say_whose_it_is_is_a_user),
+	TEST(a_thread_of_an_unknown_process_is_a_user),
 	TEST(only_what_there_is_is_asked_for),
-	TEST(a_cgroup_that_tells_nothing_is_no_pod),
-	TEST(what_cannot_be_listed_says_why_and_is_not_zero),
+	TEST(a_cgroup_without_a_uid_is_no_pod),
+	TEST(what_cannot_be_listed_has_a_reason_and_is_not_zero),
 	TEST(what_the_driver_cannot_list_does_not_hide_the_rest),
 	TEST(without_rdma_netlink_nobody_is_known),
-	TEST(a_list_that_takes_too_long_is_left_alone_for_a_while),
-	TEST(a_list_that_nobody_waited_for_is_left_alone_too),
+	TEST(a_list_that_takes_too_long_is_paused),
+	TEST(a_cancelled_list_is_paused_too),
 	{ 0 },
 };

@@ -38,14 +38,14 @@ static void table_set(char *table, guint place, const char *name)
 	memcpy(table + place * RDMAD_ETHTOOL_NAME_SIZE, name, strlen(name));
 }
 
-/* Exactly as large as its header, so that a read beyond it is seen. */
+/* Exactly as large as its header says, so that a read beyond the end is detected. */
 static char *make_table(void)
 {
 	char *table = g_malloc(ROWS * RDMAD_ETHTOOL_NAME_SIZE);
 
 	table_set(table, 0, "rx_packets");
 	table_set(table, 1, "rx_prio3_pause");
-	/* All of its bytes, and no end. */
+	/* Uses all bytes, without a NUL. */
 	table_set(table, 2, "a_name_that_is_as_long_as_can_be");
 	table_set(table, 3, "");
 	table_set(table, 4, "tx_prio3_pause");
@@ -73,7 +73,8 @@ static void test_names_are_chosen_with_their_places(void)
 			"a_name_that_is_as_long_as_can_be");
 }
 
-/* A driver lists the priorities for which flow control is on: switched from 3 to 4 there are as many. */
+/* A driver lists the priorities with flow control: after a change from 3 to 4 their number is the
+ * same. */
 static void test_names_that_have_moved_are_noticed(void)
 {
 	g_autofree char *table = make_table();

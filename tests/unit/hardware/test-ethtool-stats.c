@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With this kernel's own interfaces, and with a driver of our own that changes its mind (ld's --wrap). */
+/* Uses this kernel's interfaces, and a fake driver whose statistics change (ld's --wrap) */
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <net/if.h>
@@ -11,11 +11,11 @@
 #include "hardware/sysroot.h"
 #include "../support/unit.h"
 
-/* One statistic that matters, with the value 42, at place `at` of `n`. */
+/* One relevant statistic with the value 42, at index `at` of `n`. */
 static struct {
 	gboolean on;
 	guint n, at;
-	guint changes; /* how often there will be one more when it is asked */
+	guint changes; /* number of requests after which there is one more */
 	guint asked;
 } driver;
 
@@ -100,7 +100,7 @@ static void count(const char *name, guint64 value, gpointer data)
 	++*(guint *)data;
 }
 
-static void test_an_interface_without_statistics_says_so(void)
+static void test_an_interface_without_statistics_is_an_error(void)
 {
 	g_autoptr(RdmadEthtoolStats) stats = rdmad_ethtool_stats_new("lo", anything);
 	guint n = 0;
@@ -109,7 +109,7 @@ static void test_an_interface_without_statistics_says_so(void)
 	g_assert_cmpuint(n, ==, 0);
 }
 
-static void test_an_interface_that_is_not_there_says_so(void)
+static void test_a_missing_interface_is_an_error(void)
 {
 	g_autoptr(RdmadEthtoolStats) stats = rdmad_ethtool_stats_new("nosuchif0", anything);
 	guint n = 0;
@@ -172,7 +172,7 @@ static void test_a_value_is_found_where_its_name_is_now(void)
 	assert_read(stats, 0, 42);
 	driver.n = 8;
 	assert_read(stats, 0, 42);
-	driver.n = 2; /* without it */
+	driver.n = 2; /* without the relevant one */
 	assert_read(stats, 0, 0);
 	driver.n = 20;
 	assert_read(stats, 0, 42);
@@ -190,7 +190,7 @@ static void test_statistics_that_change_while_they_are_read_are_read_again(void)
 	driver.on = FALSE;
 }
 
-/* mlx5 has some ninety for each of up to 256 channels, and more for each class of traffic. */
+/* mlx5 has about ninety for each of up to 256 channels, and more for each traffic class. */
 static void test_large_drivers_are_read_and_nonsense_is_not(void)
 {
 	g_autoptr(RdmadEthtoolStats) stats = driver_start(70000, 69999);
@@ -205,8 +205,8 @@ static void test_large_drivers_are_read_and_nonsense_is_not(void)
 #define TEST(name) UNIT_TEST("/ethtool-stats/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(an_interface_without_statistics_says_so),
-	TEST(an_interface_that_is_not_there_says_so),
+	TEST(an_interface_without_statistics_is_an_error),
+	TEST(a_missing_interface_is_an_error),
 	TEST(each_reading_has_the_same_names),
 	TEST(a_value_is_found_where_its_name_is_now),
 	TEST(statistics_that_change_while_they_are_read_are_read_again),

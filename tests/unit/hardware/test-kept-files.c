@@ -13,7 +13,7 @@
 
 #define DIR "device/counters"
 
-/* A directory of a machine in memory, with one file, or two. */
+/* A directory of a machine in memory, with one or two files. */
 typedef struct {
 	TestMachine *machine;
 	RdmadFileBudget *budget;
@@ -25,7 +25,7 @@ static void put(const Fixture *f, const char *path, const char *value)
 	test_machine_put(f->machine, path, value, -1);
 }
 
-/* The directory changed long ago, as far as anybody can see. */
+/* Sets the time of the directory's last change far back. */
 static void settle(const Fixture *f, const char *path)
 {
 	const struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
@@ -62,7 +62,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	test_machine_free(f->machine);
 }
 
-/* One round, of one file: its text, or the errno as a name. */
+/* Runs one round with one file and returns its text, or the name of the errno. */
 static char *read_in(RdmadKeptFiles *kept, const RdmadSysroot *root, RdmadFileBudget *budget,
 		     const char *name)
 {
@@ -104,7 +104,7 @@ static void test_a_file_in_its_place_is_noticed(Fixture *f, gconstpointer data)
 	expect(f, "1", 1);
 	put(f, "device/new", "2\n");
 	rename_in(f, "device/new", DIR "/a");
-	/* The directory has just changed: for now nothing is kept. */
+	/* The directory has just changed, so nothing is kept. */
 	expect(f, "2", 0);
 	settle(f, DIR);
 	expect(f, "2", 1);
@@ -153,7 +153,7 @@ static void test_an_error_is_no_departure(Fixture *f, gconstpointer data)
 {
 	expect(f, "1", 1);
 	fault.count = 0;
-	fault.at = 2; /* after the look at the directory */
+	fault.at = 2; /* after the check of the directory */
 	fault.errnum = EIO;
 	expect(f, "EIO", 1);
 	fault.at = 0;
@@ -189,7 +189,7 @@ static void test_a_quarter_of_the_limit_at_most(Fixture *f, gconstpointer data)
 
 	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
 	limit = before;
-	limit.rlim_cur = 3; /* descriptors that are open stay open */
+	limit.rlim_cur = 3; /* open descriptors stay open */
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
 	rdmad_file_budget_set_max(f->budget, 8);
 	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
@@ -242,7 +242,7 @@ static void expect_index(RdmadKeptFiles *kept, const RdmadSysroot *root, RdmadFi
 	g_assert_cmpuint(rdmad_file_budget_used(budget), ==, 1);
 }
 
-/* The file with the number of an interface tells which one it is of. */
+/* ifindex identifies the interface. */
 static void test_another_device_of_the_name_is_noticed(void)
 {
 	g_autoptr(RdmadFileBudget) budget = rdmad_file_budget_new(8);
@@ -262,12 +262,12 @@ static void test_another_device_of_the_name_is_noticed(void)
 	make_link(net, "nic0");
 	expect_index(&kept, root, budget, net);
 	expect_index(&kept, root, budget, net);
-	/* Renamed, with another one under its name. */
+	/* Renamed, with another interface under its name. */
 	rename_link(net, "wire", "end0");
 	rename_link(net, "nic0", "nic1");
 	make_link(net, "nic0");
 	expect_index(&kept, root, budget, net);
-	/* Removed, and there again. */
+	/* Removed and added again. */
 	remove_link(net, "nic0");
 	make_link(net, "nic0");
 	expect_index(&kept, root, budget, net);

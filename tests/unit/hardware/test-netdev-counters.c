@@ -9,7 +9,7 @@
 #include "machine.h"
 #include "../support/unit.h"
 
-/* How often ethtool's ioctls were asked: the linker puts this before the real one. */
+/* Counts ioctls of ethtool (ld's --wrap). */
 static guint ioctls;
 
 int __real_rdmad_ethtool_stats_read(RdmadEthtoolStats *stats, RdmadEthtoolStat fn, gpointer data);
@@ -28,7 +28,7 @@ static gint64 clock_now(void)
 
 typedef void (*BeforeReading)(RdmadReadingBuilder *builder);
 
-/* Readings of a device's interfaces, a line each: "eth0 carrier_changes 7". */
+/* Returns readings of a device's interfaces, one per line: "eth0 carrier_changes 7". */
 static char *read_after(const RdmadSysroot *root, const RdmadDevice *dev, BeforeReading before)
 {
 	g_autoptr(RdmadBackoff) backoff = rdmad_backoff_new();
@@ -109,8 +109,8 @@ static void test_changes_of_carrier_are_counted(void)
 	rdmad_device_unref(dev);
 }
 
-/* A missing file is an older kernel's; a value that is not a number is reported. */
-static void test_bad_values_are_said_and_missing_ones_are_absent(void)
+/* Older kernels lack some files; a value that is not a number is reported. */
+static void test_bad_values_are_reported_and_missing_ones_are_absent(void)
 {
 	static const struct {
 		const char *value, *line;
@@ -137,7 +137,7 @@ static void test_bad_values_are_said_and_missing_ones_are_absent(void)
 	}
 }
 
-/* Each has a counter of its own; which were read? */
+/* Checks which interfaces were read; each has its own counter. */
 static void check_interfaces(RdmadDevice *dev, const char *expected)
 {
 	static const char *const all[] = { "bond0", "eth0", "eth1", "eth0.100", "ib0" };
@@ -183,9 +183,9 @@ static void test_without_one_of_the_port_those_of_the_device_are_read(void)
 	check_interfaces(dev, "eth1 carrier_changes 1\nib0 carrier_changes 1\n");
 }
 
-/* In a pod's network namespace by now; asked of this machine itself.  The ioctl of such a name would
- * have the kernel run modprobe. */
-static void test_an_interface_that_is_not_there_has_nothing_to_say(void)
+/* It may be in the network namespace of a pod now.  The ioctl for such a name would make the kernel
+ * run modprobe. */
+static void test_a_missing_interface_has_no_counters(void)
 {
 	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
 	RdmadDevice *dev = make_device("nosuchif0");
@@ -198,7 +198,7 @@ static void test_an_interface_that_is_not_there_has_nothing_to_say(void)
 	rdmad_device_unref(dev);
 }
 
-/* The loopback interface has neither pause nor FEC nor statistics of a driver. */
+/* The loopback interface has no pause, no FEC and no driver statistics. */
 static void test_what_a_driver_does_not_have_is_no_failure(void)
 {
 	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
@@ -238,7 +238,7 @@ static void none_there(RdmadReadingBuilder *builder)
 	add_port_counter(builder, "port_xmit_data", EOPNOTSUPP);
 }
 
-/* The driver would log each try, and say nothing. */
+/* The driver would log each attempt and return nothing. */
 static void test_where_the_firmware_refuses_the_port_ethtool_is_not_asked(void)
 {
 	static const struct {
@@ -265,11 +265,11 @@ static void test_where_the_firmware_refuses_the_port_ethtool_is_not_asked(void)
 
 const UnitTest unit_tests[] = {
 	TEST(changes_of_carrier_are_counted),
-	TEST(bad_values_are_said_and_missing_ones_are_absent),
+	TEST(bad_values_are_reported_and_missing_ones_are_absent),
 	TEST(the_interface_of_the_port_is_read_not_what_stands_on_it),
 	TEST(of_a_bond_all_are_read),
 	TEST(without_one_of_the_port_those_of_the_device_are_read),
-	TEST(an_interface_that_is_not_there_has_nothing_to_say),
+	TEST(a_missing_interface_has_no_counters),
 	TEST(what_a_driver_does_not_have_is_no_failure),
 	TEST(where_the_firmware_refuses_the_port_ethtool_is_not_asked),
 	{ 0 },

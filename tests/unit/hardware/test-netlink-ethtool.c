@@ -95,7 +95,7 @@ static void test_the_family_has_its_number(void)
 	g_assert_cmpuint(family, ==, FAMILY);
 }
 
-/* Each spoils a message that is good otherwise. */
+/* Each makes a valid message invalid. */
 static void spoil_command(Message *msg)
 {
 	msg->bytes[NLMSG_HDRLEN] = ETHTOOL_MSG_RINGS_GET_REPLY;
@@ -108,7 +108,7 @@ static void spoil_short(Message *msg)
 
 static void spoil_nest(Message *msg)
 {
-	/* Its end lies in the middle of what should be the first attribute. */
+	/* Ends within the first attribute. */
 	msg->hdr.nlmsg_len = NLMSG_HDRLEN + GENL_HDRLEN + NLA_HDRLEN + 4;
 	message_end(msg, NLMSG_HDRLEN + GENL_HDRLEN);
 }
@@ -131,7 +131,7 @@ static void no_stats(Message *msg)
 	message_add_u8(msg, ETHTOOL_A_FEC_AUTO, 1);
 }
 
-static void test_messages_without_sense_say_nothing(void)
+static void test_malformed_messages_yield_nothing(void)
 {
 	static const guint64 sum[] = { 100 };
 	static void (*const spoils[])(Message *) = { spoil_command, spoil_short, spoil_nest,
@@ -152,8 +152,8 @@ static void test_messages_without_sense_say_nothing(void)
 	}
 }
 
-/* Of this kernel: "lo" is there in every namespace, and its driver has neither. */
-static void test_the_kernel_says_that_an_interface_has_no_statistics(void)
+/* Every namespace has "lo", whose driver has neither. */
+static void test_the_kernel_reports_an_interface_without_statistics(void)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(RdmadNetlink) nl = rdmad_netlink_open(NETLINK_GENERIC, &error);
@@ -181,7 +181,7 @@ const UnitTest unit_tests[] = {
 	TEST(what_a_driver_has_not_set_is_absent),
 	TEST(the_sum_of_all_lanes_is_fec_s_value),
 	TEST(the_family_has_its_number),
-	TEST(messages_without_sense_say_nothing),
-	TEST(the_kernel_says_that_an_interface_has_no_statistics),
+	TEST(malformed_messages_yield_nothing),
+	TEST(the_kernel_reports_an_interface_without_statistics),
 	{ 0 },
 };

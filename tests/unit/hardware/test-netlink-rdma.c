@@ -109,7 +109,7 @@ static void test_the_netns_mode_has_a_name(void)
 	}
 }
 
-/* Each spoils a message that is good otherwise. */
+/* Each makes a valid message invalid. */
 static void spoil_type(Message *msg)
 {
 	msg->hdr.nlmsg_type = TYPE(RES_GET);

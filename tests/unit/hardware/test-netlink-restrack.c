@@ -15,7 +15,7 @@ static gsize queue_pairs_begin(Message *msg)
 	return message_begin(msg, RDMA_NLDEV_ATTR_RES_QP);
 }
 
-/* `pid` 0: of the kernel, by `name`; without one, of a process that ends. */
+/* `pid` 0: of the kernel, by `name`; without a name, of an ended process. */
 static void add_queue_pair(Message *msg, guint32 pid, const char *name)
 {
 	const gsize entry = message_begin(msg, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
@@ -51,7 +51,7 @@ static void test_objects_are_counted_by_process(void)
 	message_end(&msg, table);
 	rdmad_restrack_parse(restrack, RDMAD_USES_QP, &msg.hdr);
 	rdmad_restrack_parse(restrack, RDMAD_USES_QP, &msg.hdr);
-	/* Of another kind. */
+	/* Another kind. */
 	rdmad_restrack_parse(restrack, RDMAD_USES_CQ, &msg.hdr);
 
 	users = rdmad_restrack_take_users(restrack);
@@ -72,7 +72,7 @@ static void test_who_has_nothing_is_no_user(void)
 	g_assert_cmpuint(users->len, ==, 0);
 }
 
-/* None is lost: their objects are those of pid 0. */
+/* Their objects are counted with those of pid 0. */
 static void test_processes_beyond_the_bound_are_counted_together(void)
 {
 	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();
@@ -93,7 +93,7 @@ static void test_processes_beyond_the_bound_are_counted_together(void)
 	g_assert_null(user_of(users, RDMAD_RESTRACK_PIDS_MAX + 1));
 }
 
-/* More than fits is the most there can be. */
+/* A number that is too large becomes the maximum. */
 static void test_what_is_not_listed_is_of_nobody(void)
 {
 	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();
@@ -135,7 +135,7 @@ static void test_the_summary_has_a_total_of_each_kind(void)
 	g_assert_cmpuint(totals[RDMAD_USES_MR], ==, 0);
 }
 
-/* Each spoils a message that is good otherwise. */
+/* Each makes a valid message invalid. */
 static void spoil_type(Message *msg)
 {
 	msg->hdr.nlmsg_type = TYPE(RES_CQ_GET);
@@ -159,7 +159,7 @@ static void spoil_entry_type(Message *msg)
 	message_end(msg, table);
 }
 
-static void test_messages_without_sense_count_nothing(void)
+static void test_malformed_messages_count_nothing(void)
 {
 	static void (*const spoils[])(Message *) = { spoil_type, spoil_short, spoil_empty,
 						     spoil_entry_type };
@@ -182,8 +182,8 @@ static void test_messages_without_sense_count_nothing(void)
 	}
 }
 
-/* A pid of a wrong size is not a pid, but the object is there. */
-static void test_an_owner_that_is_not_understood_is_nobody(void)
+/* A pid of the wrong size is unknown, but the object is counted. */
+static void test_an_invalid_owner_is_unknown(void)
 {
 	g_autoptr(RdmadRestrack) restrack = rdmad_restrack_new();
 	g_autoptr(GArray) users = NULL;
@@ -208,7 +208,7 @@ const UnitTest unit_tests[] = {
 	TEST(processes_beyond_the_bound_are_counted_together),
 	TEST(what_is_not_listed_is_of_nobody),
 	TEST(the_summary_has_a_total_of_each_kind),
-	TEST(messages_without_sense_count_nothing),
-	TEST(an_owner_that_is_not_understood_is_nobody),
+	TEST(malformed_messages_count_nothing),
+	TEST(an_invalid_owner_is_unknown),
 	{ 0 },
 };

@@ -71,8 +71,8 @@ typedef struct {
 	int family;
 	guint8 prefix;
 	const char *address;
-	gsize size;	  /* of what the message carries */
-	const char *text; /* NULL: left out */
+	gsize size;	  /* size of the attribute */
+	const char *text; /* NULL: no address */
 } AddressCase;
 
 static const AddressCase address_cases[] = {
@@ -182,7 +182,7 @@ static void test_a_notification_names_its_interface(void)
 		if (cases[i].ifindex > 0)
 			g_assert_cmpint(ifindex, ==, cases[i].ifindex);
 		g_assert_cmpstr(link ? link->name : NULL, ==, cases[i].name);
-		/* Not all of it, or more than it. */
+		/* A part of it, or more than it. */
 		g_assert_false(rdmad_route_parse_event(bytes, size - 4, &other, &cut));
 		g_assert_false(rdmad_route_parse_event(bytes, size + 4, &other, &cut));
 		g_assert_false(rdmad_route_parse_event(bytes, 8, &other, &cut));

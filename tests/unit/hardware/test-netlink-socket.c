@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With this kernel's own rtnetlink, which anybody may ask. */
+/* Uses this kernel's rtnetlink, which needs no privileges */
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>
@@ -64,7 +64,7 @@ static void test_each_message_is_seen_once(void)
 	g_assert_cmpint(rdmad_netlink_errnum(nl), ==, 0);
 }
 
-/* The rest of the first answer must not be taken for the second. */
+/* The rest of the first response must not be taken for the second one. */
 static void test_after_an_answer_that_was_too_long_the_next_is_whole(void)
 {
 	g_autoptr(RdmadNetlink) nl = open_route();
@@ -99,13 +99,13 @@ static void test_the_kernel_s_errno_is_kept(void)
 					      restart, &seen, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 	g_assert_cmpint(rdmad_netlink_errnum(nl), ==, ENODEV);
-	/* That was the whole answer: no reason for another socket. */
+	/* The response was complete, so the socket can be used again. */
 	g_assert_false(rdmad_netlink_stale(nl));
 	g_assert_true(ask_all(nl, &seen, NULL));
 	g_assert_cmpint(rdmad_netlink_errnum(nl), ==, 0);
 }
 
-/* Longer than the kernel takes at once. */
+/* Larger than the kernel accepts at once. */
 static struct nl_msg *huge_request(void)
 {
 	struct nl_msg *msg = nlmsg_alloc_size(1 << 20);

@@ -85,7 +85,7 @@ static void test_a_malformed_counter_is_left_out_alone(void)
 	}
 }
 
-static void test_other_messages_say_nothing(void)
+static void test_other_messages_are_ignored(void)
 {
 	const guint64 value = 7;
 	Message msg;
@@ -107,6 +107,6 @@ static void test_other_messages_say_nothing(void)
 const UnitTest unit_tests[] = {
 	TEST(names_and_values_come_in_the_drivers_order),
 	TEST(a_malformed_counter_is_left_out_alone),
-	TEST(other_messages_say_nothing),
+	TEST(other_messages_are_ignored),
 	{ 0 },
 };

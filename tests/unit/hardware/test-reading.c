@@ -32,7 +32,7 @@ static void add(Fixture *f, RdmadCounterGroup group, guint port, const char *net
 	rdmad_reading_builder_add(&f->builder, &key, value);
 }
 
-/* "group port netdev name value", a line each. */
+/* One line per counter: "group port netdev name value". */
 static void assert_finished(Fixture *f, const char *expected)
 {
 	g_autoptr(RdmadReading) reading = rdmad_reading_builder_finish(&f->builder);
@@ -108,7 +108,7 @@ static void test_names_are_the_readings_own(Fixture *f, gconstpointer data)
 	assert_finished(f, "6 0 eth0 rx_prio0_pause 1!0\n");
 }
 
-/* It may take long to fail: the time to be left alone is counted from then. */
+/* A failure may take long: the back-off starts at its end. */
 static void test_a_failure_is_held_from_when_it_was_seen(Fixture *f, gconstpointer data)
 {
 	const RdmadCounterKey key = { RDMAD_COUNTER_PORT, 1, NULL, "VL15_dropped" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look of which any one call fails, on a recorded machine. */
+/* Scans of a recorded machine in which any one call fails */
 #include <rdmad/device.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const RdmadDevice *device_named(const RdmadScan *scan, const char *name)
 	return NULL;
 }
 
-/* Fresh or from before, it is as it was. */
+/* New or kept, the device is as it was. */
 static void expect_same(const RdmadDevice *now, const RdmadDevice *before, guint at)
 {
 	RdmadDevice *plain;
@@ -71,7 +71,7 @@ static void test_no_single_failure_changes_a_device(gconstpointer data)
 			g_assert_cmpuint(scan->gpus->len, ==, before->gpus->len);
 	}
 	fault.at = 0;
-	g_test_message("%u calls: %u looks failed, %u had a stale device", calls, whole, stale);
+	g_test_message("%u calls: %u scans failed, %u had a stale device", calls, whole, stale);
 	g_assert_cmpuint(stale, >, 0);
 }
 
@@ -108,8 +108,9 @@ static void test_only_what_is_not_there_is_gone(void)
 	}
 }
 
-/* How many looks in a row keep what was seen before `errnum` came to stay; 20: all that are tried. */
-static guint looks_until_believed(const char *path, int errnum)
+/* Returns how many scans keep the previous snapshot while `errnum` persists; 20: all scans of the
+ * test. */
+static guint scans_until_accepted(const char *path, int errnum)
 {
 	g_autoptr(TestMachine) machine = test_machine_new("rails", "RAILS=2");
 	RdmadScan *before = scan_after(machine, NULL);
@@ -126,7 +127,7 @@ static guint looks_until_believed(const char *path, int errnum)
 		if (!stale)
 			break;
 	}
-	if (n < 20) { /* and it stays believed */
+	if (n < 20) { /* and stays accepted */
 		g_autoptr(RdmadScan) scan = scan_after(machine, before);
 
 		g_assert_cmpuint(scan->n_stale, ==, 0);
@@ -140,13 +141,13 @@ static guint looks_until_believed(const char *path, int errnum)
 
 static void test_a_broken_attribute_does_not_hold_the_others_for_ever(void)
 {
-	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EIO), ==, 5);
-	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EPERM), ==, 5);
-	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/fw_ver", EMFILE), ==, 20);
-	g_assert_cmpuint(looks_until_believed("infiniband/mlx5_0/.", EIO), ==, 20);
+	g_assert_cmpuint(scans_until_accepted("infiniband/mlx5_0/fw_ver", EIO), ==, 5);
+	g_assert_cmpuint(scans_until_accepted("infiniband/mlx5_0/fw_ver", EPERM), ==, 5);
+	g_assert_cmpuint(scans_until_accepted("infiniband/mlx5_0/fw_ver", EMFILE), ==, 20);
+	g_assert_cmpuint(scans_until_accepted("infiniband/mlx5_0/.", EIO), ==, 20);
 }
 
-/* Slots are named by its id: one that changes takes them away from pods. */
+/* Slots are named by the ID: a change would take them away from pods. */
 static void test_a_device_without_a_place_is_not_shown_by_another_id(void)
 {
 	g_autoptr(TestMachine) machine = test_machine_new("rails", "RAILS=2");

@@ -12,7 +12,7 @@
 #include "machine.h"
 #include "../support/unit.h"
 
-/* The ends of GID tables are empty: short ones say the same, sooner. */
+/* Shortens GID tables, whose ends are empty, to save time. */
 #define SHORT "LAST=15"
 
 static void test_the_machine_is_seen_as_expected(gconstpointer data)

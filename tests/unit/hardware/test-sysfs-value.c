@@ -238,7 +238,7 @@ static void test_counters_are_decimal_of_64_bits_and_nothing_else(void)
 	}
 }
 
-static void test_pci_names_are_told_from_others(void)
+static void test_pci_names_are_distinguished_from_others(void)
 {
 	static const char *const addresses[] = { "0000:3b:00.0", "10000:e1:1f.7", "ABCD:EF:0a.1" };
 	static const char *const bridges[] = { "pci0000:3a", "pci10000:e0" };
@@ -286,6 +286,6 @@ const UnitTest unit_tests[] = {
 	TEST(mac_addresses_have_six_bytes),
 	TEST(device_numbers_have_two_parts),
 	TEST(counters_are_decimal_of_64_bits_and_nothing_else),
-	TEST(pci_names_are_told_from_others),
+	TEST(pci_names_are_distinguished_from_others),
 	{ 0 },
 };

@@ -11,7 +11,7 @@
 #include "../support/unit.h"
 
 typedef struct {
-	char *outside; /* what a link out of the root would find */
+	char *outside; /* target of a link that leads out of the root */
 	char *dir;
 	RdmadSysroot *root;
 } Fixture;

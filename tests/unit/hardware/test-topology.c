@@ -4,7 +4,7 @@
 #include "hardware/device.h"
 #include "../support/unit.h"
 
-/* "a b c" as a path; NULL for none. */
+/* Returns "a b c" as a path; NULL for none. */
 static char **path_of(const char *text)
 {
 	return text ? g_strsplit(text, " ", -1) : NULL;
@@ -81,7 +81,7 @@ static int compare(gconstpointer a, gconstpointer b, gpointer gpus)
 				  gpus);
 }
 
-/* The names in their order, however they came. */
+/* Returns the sorted names, independent of the given order. */
 static char *order_of(const Function *functions, guint n, const GPtrArray *gpus, gboolean backwards)
 {
 	g_autoptr(GPtrArray) devices =

@@ -34,7 +34,7 @@ static const Case cases[] = {
 static void test_only_what_may_carry_rdma_matters(void)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-		/* A copy of just that size, so that a read beyond it is seen. */
+		/* Exactly as large as the message, so that a read beyond the end is detected. */
 		g_autofree char *copy = g_memdup2(cases[i].message, cases[i].size);
 
 		g_test_message("case %u", i);

@@ -22,7 +22,7 @@ static void test_the_name_of_a_provider_is_that_of_its_file(void)
 	}
 }
 
-/* Those that the process has loaded, in the order of their addresses. */
+/* Returns the loaded providers, in the order of their addresses. */
 static char *providers_loaded(void)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -54,7 +54,7 @@ static void test_a_device_that_no_provider_fits_is_no_harm(void)
 	rdmad_verbs_provider_load("nothing0", NULL);
 	rdmad_verbs_provider_load("", "");
 	assert_loaded("");
-	/* By the driver, whatever the device is called. */
+	/* Found by the driver, whatever the device's name. */
 	rdmad_verbs_provider_load("nothing0", "rxe");
 	assert_loaded("rxe ");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device that no machine has: how it is followed and shown. */
+/* Following a device that no machine has */
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <string.h>
@@ -77,8 +77,8 @@ static RdmadDevice *device(int index, gboolean with_uverbs)
 	return dev;
 }
 
-/* The machine has this device and no other; NULL: none. */
-static void look(Fixture *f, RdmadDevice *dev)
+/* Makes this the only device of the machine; NULL: none. */
+static void scan(Fixture *f, RdmadDevice *dev)
 {
 	GPtrArray *devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
 
@@ -93,7 +93,7 @@ static void nothing(gpointer data)
 {
 }
 
-/* As many hints as there were openings. */
+/* Returns the number of hints, which is that of openings. */
 static guint hints_within(Fixture *f, guint ms)
 {
 	g_autoptr(RdmadEvent) end = rdmad_loop_add_timer(f->loop, NULL, nothing, NULL);
@@ -112,21 +112,21 @@ static void assert_being_opened(Fixture *f)
 
 static void test_what_cannot_be_opened_is_not_tried(Fixture *f, gconstpointer data)
 {
-	look(f, device(RDMAD_UNKNOWN, TRUE));
+	scan(f, device(RDMAD_UNKNOWN, TRUE));
 	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "it has no uverbs node");
-	look(f, device(3, FALSE));
+	scan(f, device(3, FALSE));
 	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "it has no uverbs node");
 	g_assert_cmpuint(hints_within(f, 50), ==, 0);
 }
 
-static void test_a_device_that_does_not_open_says_why_and_has_no_limits(Fixture *f,
+static void test_a_device_that_does_not_open_has_a_reason_and_no_limits(Fixture *f,
 									gconstpointer data)
 {
-	look(f, device(3, TRUE));
+	scan(f, device(3, TRUE));
 	assert_being_opened(f);
 	g_assert_null(rdmad_verbs_limits(f->verbs, ID));
 	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
-	/* Whether the machine has other RDMA devices, or none. */
+	/* Whether or not the machine has other RDMA devices. */
 	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
 	g_assert_null(rdmad_verbs_limits(f->verbs, ID));
 	g_assert_null(rdmad_verbs_limits_problem(f->verbs, ID));
@@ -135,10 +135,10 @@ static void test_a_device_that_does_not_open_says_why_and_has_no_limits(Fixture 
 static void test_opening_is_tried_three_times(Fixture *f, gconstpointer data)
 {
 	for (guint i = 0; i < 3; i++) {
-		look(f, device(3, TRUE));
+		scan(f, device(3, TRUE));
 		g_assert_cmpuint(hints_within(f, 10000), ==, 1);
 	}
-	look(f, device(3, TRUE));
+	scan(f, device(3, TRUE));
 	g_assert_cmpuint(hints_within(f, 50), ==, 0);
 	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
 }
@@ -146,18 +146,18 @@ static void test_opening_is_tried_three_times(Fixture *f, gconstpointer data)
 static void test_what_comes_again_is_opened_again(Fixture *f, gconstpointer data)
 {
 	for (guint i = 0; i < 4; i++) {
-		look(f, device(3, TRUE));
+		scan(f, device(3, TRUE));
 		hints_within(f, 50);
 	}
-	look(f, device(4, TRUE));
+	scan(f, device(4, TRUE));
 	assert_being_opened(f);
 	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
 }
 
 static void test_what_leaves_while_it_is_opened_is_forgotten(Fixture *f, gconstpointer data)
 {
-	look(f, device(3, TRUE));
-	look(f, NULL);
+	scan(f, device(3, TRUE));
+	scan(f, NULL);
 	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "it has no uverbs node");
 	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
 	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "it has no uverbs node");
@@ -165,19 +165,19 @@ static void test_what_leaves_while_it_is_opened_is_forgotten(Fixture *f, gconstp
 
 static void test_an_answer_for_the_one_before_is_not_taken(Fixture *f, gconstpointer data)
 {
-	look(f, device(3, TRUE));
-	look(f, device(4, TRUE));
+	scan(f, device(3, TRUE));
+	scan(f, device(4, TRUE));
 	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
 	assert_being_opened(f);
-	look(f, device(4, TRUE));
+	scan(f, device(4, TRUE));
 	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
 	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
 }
 
 static void test_it_may_end_while_it_opens(Fixture *f, gconstpointer data)
 {
-	look(f, device(3, TRUE));
-	/* teardown frees it with the job in the air */
+	scan(f, device(3, TRUE));
+	/* teardown frees it while the job runs */
 }
 
 /* ---- a device that opens: libibverbs' part is the test's ---- */
@@ -223,7 +223,7 @@ static void setup_opens(Fixture *f, gconstpointer data)
 	setup(f, data);
 }
 
-/* The end of the daemon closes what is open then. */
+/* The end of the daemon closes open devices. */
 static void teardown_opens(Fixture *f, gconstpointer data)
 {
 	teardown(f, data);
@@ -234,7 +234,7 @@ static void teardown_opens(Fixture *f, gconstpointer data)
 
 static void wait_for_open(Fixture *f)
 {
-	look(f, device(3, TRUE));
+	scan(f, device(3, TRUE));
 	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
 	g_assert_null(rdmad_verbs_problem(f->verbs, ID));
 }
@@ -250,15 +250,15 @@ static void wait_for_close(Fixture *f)
 static void test_a_device_that_leaves_is_closed_on_a_worker(Fixture *f, gconstpointer data)
 {
 	wait_for_open(f);
-	look(f, NULL);
+	scan(f, NULL);
 	wait_for_close(f);
 }
 
 static void test_a_device_that_left_while_it_was_opened_is_closed_on_a_worker(Fixture *f,
 									      gconstpointer data)
 {
-	look(f, device(3, TRUE));
-	look(f, NULL);
+	scan(f, device(3, TRUE));
+	scan(f, NULL);
 	wait_for_close(f);
 }
 
@@ -273,7 +273,7 @@ static void test_at_the_end_devices_are_closed_on_a_worker(Fixture *f, gconstpoi
 
 const UnitTest unit_tests[] = {
 	TEST(what_cannot_be_opened_is_not_tried),
-	TEST(a_device_that_does_not_open_says_why_and_has_no_limits),
+	TEST(a_device_that_does_not_open_has_a_reason_and_no_limits),
 	TEST(opening_is_tried_three_times),
 	TEST(what_comes_again_is_opened_again),
 	TEST(what_leaves_while_it_is_opened_is_forgotten),

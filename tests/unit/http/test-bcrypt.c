@@ -6,7 +6,7 @@
 
 #include "../support/unit.h"
 
-/* Of crypt_blowfish's own table. */
+/* From the table of crypt_blowfish. */
 static void test_known_hashes_have_known_passwords(void)
 {
 	static const struct {

@@ -5,7 +5,7 @@
 
 #include "../support/unit.h"
 
-/* However much the socket takes at a time, head and body leave whole and in order. */
+/* Head and body are sent completely and in order, however much the socket accepts at a time. */
 static void test_what_is_left_is_sent_at_any_pace(void)
 {
 	static const struct {

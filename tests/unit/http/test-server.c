@@ -85,7 +85,7 @@ static void turn(Fixture *f, guint n)
 		rdmad_loop_turn(f->loop);
 }
 
-/* Everything until the server closes. */
+/* Reads until the server closes the connection. */
 static char *read_all(Fixture *f, int fd)
 {
 	GString *all = g_string_new(NULL);
@@ -272,7 +272,7 @@ static void test_pipelined_requests_are_answered_in_order(Fixture *f, gconstpoin
 	g_assert_true(first < second);
 }
 
-/* A thousand small requests fit in one read; each may cost its handler a while. */
+/* One read may contain a thousand small requests, and each handler may take a while. */
 static void test_pipelined_requests_take_a_turn_of_the_loop_each(Fixture *f, gconstpointer data)
 {
 	rdmad_autofd int fd = connect_to(f);
@@ -353,7 +353,7 @@ static void test_the_oldest_silent_client_makes_room_for_a_new_one(Fixture *f, g
 		close(silent[i]);
 }
 
-static void test_a_busy_server_says_503_and_keeps_its_work(Fixture *f, gconstpointer data)
+static void test_a_busy_server_returns_503_and_keeps_its_work(Fixture *f, gconstpointer data)
 {
 	g_autofree char *answer = NULL;
 	int busy[4];
@@ -492,7 +492,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_client_that_leaves_before_the_answer_is_reported_once),
 	TEST(requests_of_a_module_that_ended_get_503),
 	TEST(the_oldest_silent_client_makes_room_for_a_new_one),
-	TEST(a_busy_server_says_503_and_keeps_its_work),
+	TEST(a_busy_server_returns_503_and_keeps_its_work),
 	TEST(the_control_socket_is_ours_alone),
 	TEST(a_socket_left_by_a_crash_is_replaced),
 	TEST(a_connection_that_epoll_refuses_is_closed),

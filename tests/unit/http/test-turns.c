@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients of two addresses at one public listener: a crowd at 127.0.0.2, and one at 127.0.0.3. */
+/* Clients of two addresses at one public listener: many at 127.0.0.2, and one at 127.0.0.3 */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <rdmad/fd.h>
@@ -16,7 +16,7 @@
 #define CROWD	     "127.0.0.2"
 #define OTHER	     "127.0.0.3"
 #define CROWD_SIZE   16
-#define PLACES	     (4 * CROWD_SIZE) /* one address has a quarter */
+#define PLACES	     (4 * CROWD_SIZE) /* an address gets a quarter */
 #define REQUEST(who) "GET /answer?who=" who " HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
 	RdmadEvent *tick;
 	guint16 port;
 	int crowd[CROWD_SIZE], other;
-	guint of_crowd, of_other; /* requests that were handled */
+	guint of_crowd, of_other; /* numbers of handled requests */
 	guint before_other;	  /* of the crowd */
 	GPtrArray *kept;
 } Fixture;
@@ -67,7 +67,7 @@ static void tick(gpointer data)
 	rdmad_event_arm(f->tick, 5);
 }
 
-/* Public clients are served when nothing else is due, so that the loop must not be kept busy. */
+/* Public clients are served when nothing else is due, so the loop must not be busy. */
 static void turn(Fixture *f, guint n)
 {
 	while (n--)
@@ -116,7 +116,7 @@ static void setup(Fixture *f, gconstpointer data)
 	for (guint i = 0; i < CROWD_SIZE; i++)
 		f->crowd[i] = connect_from(f, CROWD);
 	f->other = connect_from(f, OTHER);
-	turn(f, 20); /* they are accepted */
+	turn(f, 20); /* accepts the connections */
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -130,7 +130,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_ptr_array_unref(f->kept);
 }
 
-/* All at once, the crowd first. */
+/* Sends all requests at once, those of the crowd first. */
 static void ask(Fixture *f, RdmadHttpHandler handler)
 {
 	g_autoptr(GError) error = NULL;
@@ -171,13 +171,13 @@ static void test_answers_under_way_are_bounded_for_each_address(Fixture *f, gcon
 	}
 }
 
-static void test_those_who_wait_for_news_keep_no_turn(Fixture *f, gconstpointer data)
+static void test_requests_that_wait_for_events_have_no_turn(Fixture *f, gconstpointer data)
 {
 	ask(f, park);
 	run_until(f, &f->of_crowd, CROWD_SIZE);
 }
 
-/* Those whose answers are under way, and those who wait. */
+/* Of clients whose response is being built, and of clients that wait. */
 static void test_clients_that_leave_give_their_turns_back(Fixture *f, gconstpointer data)
 {
 	ask(f, keep);
@@ -194,7 +194,7 @@ static void test_clients_that_leave_give_their_turns_back(Fixture *f, gconstpoin
 const UnitTest unit_tests[] = {
 	TEST(another_address_waits_for_one_answer),
 	TEST(answers_under_way_are_bounded_for_each_address),
-	TEST(those_who_wait_for_news_keep_no_turn),
+	TEST(requests_that_wait_for_events_have_no_turn),
 	TEST(clients_that_leave_give_their_turns_back),
 	{ 0 },
 };

@@ -8,7 +8,7 @@
 #include "base/work.h"
 #include "../support/unit.h"
 
-/* "U*U", at the lowest cost that there is a table of. */
+/* "U*U", at the lowest cost for which a table of hashes exists. */
 #define HASH "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
 
 typedef struct {
@@ -99,7 +99,7 @@ static void test_nothing_is_no(Fixture *f, gconstpointer data)
 	g_assert_cmpint(http_users_ask(f->users, &peer, "Bearer x", note, f), ==, HTTP_AUTH_NO);
 }
 
-static void test_those_who_say_the_same_share_one_check(Fixture *f, gconstpointer data)
+static void test_equal_credentials_share_one_check(Fixture *f, gconstpointer data)
 {
 	for (guint i = 0; i < 20; i++)
 		g_assert_cmpint(ask(f, "alice", "U*U"), ==, HTTP_AUTH_LATER);
@@ -132,7 +132,7 @@ static void test_who_guesses_keeps_out_no_other_address(Fixture *f, gconstpointe
 	g_assert_cmpint(ask_from(f, 1, "alice", "another"), ==, HTTP_AUTH_LATER);
 }
 
-static void test_one_who_left_hears_nothing(Fixture *f, gconstpointer data)
+static void test_a_client_that_left_gets_no_answer(Fixture *f, gconstpointer data)
 {
 	const HttpPeer peer = { { 1 } };
 	Fixture other = { 0 };
@@ -159,7 +159,7 @@ static void test_what_nobody_waits_for_takes_no_place(Fixture *f, gconstpointer 
 	g_assert_cmpuint(f->answers[HTTP_AUTH_YES], ==, 1);
 }
 
-static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer data)
+static void test_waiters_are_notified_at_the_end(Fixture *f, gconstpointer data)
 {
 	ask_from(f, 1, "alice", "U*U");
 	ask_from(f, 2, "alice", "wrong");
@@ -167,7 +167,7 @@ static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer da
 	g_assert_cmpuint(f->answers[HTTP_AUTH_BUSY], ==, 2);
 }
 
-/* Each address of a flood guesses, and is wrong. */
+/* Sends a wrong password from each address of the flood. */
 static void flood(Fixture *f, guint round)
 {
 	for (guint i = 0; i < HTTP_USERS_CHECKS; i++) {
@@ -199,7 +199,7 @@ static void test_who_was_wrong_before_waits_for_who_was_not(Fixture *f, gconstpo
 
 	flood(f, 1);
 	wait_for(f, n);
-	flood(f, 2); /* all places are taken: the last of them goes */
+	flood(f, 2); /* the queue is full: its last entry is dropped */
 	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
 	g_assert_cmpuint(f->answers[HTTP_AUTH_BUSY], ==, 1);
 	wait_for(f, 2 * n + 1);
@@ -237,7 +237,7 @@ static void test_another_password_is_asked_for_under_a_new_configuration(Fixture
 	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
 	wait_for(f, 2);
 	g_assert_cmpuint(f->answers[HTTP_AUTH_NO], ==, 1);
-	/* It comes before the flood all the same, from where it was right. */
+	/* The address had a correct password, so it precedes the flood. */
 	flood(f, 1);
 	g_assert_cmpint(ask_from(f, 1, "alice", "U*U*"), ==, HTTP_AUTH_LATER);
 	wait_for(f, 5);
@@ -253,14 +253,14 @@ const UnitTest unit_tests[] = {
 	TEST(a_wrong_one_is_checked_each_time),
 	TEST(a_name_that_is_not_there_takes_as_long),
 	TEST(nothing_is_no),
-	TEST(those_who_say_the_same_share_one_check),
+	TEST(equal_credentials_share_one_check),
 	TEST(few_may_wait),
 	TEST(who_guesses_keeps_out_no_other_address),
-	TEST(one_who_left_hears_nothing),
+	TEST(a_client_that_left_gets_no_answer),
 	TEST(what_nobody_waits_for_takes_no_place),
 	TEST(who_was_wrong_before_waits_for_who_was_not),
 	TEST(who_was_right_is_known_under_a_new_configuration),
 	TEST(another_password_is_asked_for_under_a_new_configuration),
-	TEST(those_who_wait_at_the_end_are_told),
+	TEST(waiters_are_notified_at_the_end),
 	{ 0 },
 };

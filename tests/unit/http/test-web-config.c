@@ -85,7 +85,7 @@ static void test_every_key_is_read(void)
 	g_assert_cmpstr(config->open_paths[0], ==, "/livez");
 }
 
-/* A text without quotes is what is written, where a text is wanted; a value that is empty is none. */
+/* Unquoted values are texts where a text is expected; an empty value counts as absent. */
 static void test_texts_need_no_quotes(void)
 {
 	g_autofree char *pem = g_strnfill(5000, 'a');
@@ -161,7 +161,7 @@ static void test_durations_are_go_s(void)
 	}
 }
 
-/* Each with the line that it is in, and a part of why. */
+/* Each error has its line and a part of the reason. */
 static void test_what_is_wrong_is_refused_with_its_line(void)
 {
 	static const struct {

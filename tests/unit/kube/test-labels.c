@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels and their names, reasons of Events, paths of pods. */
+/* Names and values of labels, reasons of Events, paths of pods */
 #include <string.h>
 
 #include "events.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices, readings and snapshots as a test wants them. */
+/* Devices, readings and snapshots for tests */
 #pragma once
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "hardware/device.h"
 #include "render/render.h"
 
-/* While a test still makes it. */
+/* For devices that a test still modifies. */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDevice, rdmad_device_unref)
 
 static inline Snapshot *made_snapshot(NamesMode names)
@@ -22,7 +22,7 @@ static inline Snapshot *made_snapshot(NamesMode names)
 	return snapshot;
 }
 
-/* Counters have to be in the order of readings; the strings are not copied. */
+/* The counters must have the order of readings; the strings are not copied. */
 static inline RdmadReading *made_reading(const RdmadCounter *counters, guint n_counters)
 {
 	RdmadReading *reading = g_new0(RdmadReading, 1);
@@ -54,7 +54,7 @@ static inline char *made_text(const Snapshot *snapshot, ExpositionFormat format)
 	return family_set_print(set, format, &size);
 }
 
-/* Whether the text has exactly this line. */
+/* Returns whether the text has exactly this line. */
 static inline gboolean made_has(const char *text, const char *line)
 {
 	g_autofree char *inner = g_strconcat("\n", line, "\n", NULL);

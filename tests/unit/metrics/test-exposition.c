@@ -16,7 +16,7 @@ static void assert_prints(FamilySet *set, ExpositionFormat format, const char *e
 	g_assert_cmpuint(size, ==, strlen(expected));
 }
 
-/* A counter with a unit, an info, a gauge; not in their order. */
+/* A counter with a unit, an info and a gauge, unsorted. */
 static FamilySet *small_set(void)
 {
 	FamilySet *set = family_set_new();
@@ -142,7 +142,7 @@ static void test_the_same_name_is_the_same_family(void)
 	g_assert_cmpstr(family_name(family_set_add(set, COUNTER("x"), "x?")), ==, "x_3");
 }
 
-/* Clashes by the rules of OpenMetrics. */
+/* Names that clash by the rules of OpenMetrics. */
 static void test_no_family_has_the_name_of_anothers_samples(void)
 {
 	static const struct {

@@ -6,7 +6,7 @@
 
 #include "../support/unit.h"
 
-/* In pieces of that size. */
+/* Compresses in pieces of this size. */
 static char *pack(const char *text, gsize size, gsize piece, gsize *packed)
 {
 	Gzip *gzip = gzip_begin();

@@ -41,7 +41,7 @@ static void test_long_values_are_cut_between_characters(void)
 
 	labels_add(&labels, "a", value);
 	g_assert_cmpuint(labels.text.length, ==, strlen("{a=\"\"") + LABELS_VALUE_MAX);
-	/* Two bytes, of which the bound has the first. */
+	/* A character of two bytes, only the first of which is within the limit. */
 	memcpy(value + LABELS_VALUE_MAX - 1, "\xc3\xa9", 2);
 	labels_add(&whole, "a", value);
 	g_assert_cmpuint(whole.text.length, ==, strlen("{a=\"\"") + LABELS_VALUE_MAX - 1);

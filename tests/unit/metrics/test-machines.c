@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of every recorded machine is sound, in both formats and under all names. */
+/* The text of every recorded machine is valid, in both formats and with all names */
 #include <rdmad/error.h>
 
 #include "exposition-check.h"
@@ -8,7 +8,7 @@
 #include "made-reading.h"
 #include "../support/unit.h"
 
-/* The ends of GID tables are empty: short ones say the same, sooner. */
+/* Shortens GID tables, whose ends are empty, to save time. */
 #define SHORT "LAST=15"
 
 static DeviceSample *device_read(const RdmadSysroot *root, const RdmadDevice *device)
@@ -18,7 +18,7 @@ static DeviceSample *device_read(const RdmadSysroot *root, const RdmadDevice *de
 	DeviceSample *sample = device_sample_new(device);
 	g_autoptr(GError) error = NULL;
 
-	/* A device whose name is not text cannot be found again by it. */
+	/* A device whose name was made valid is not found by that name. */
 	sample->reading = rdmad_counter_reader_read(reader, NULL, &error);
 	g_assert_true(!error || g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE));
 	return sample;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core has a list of drivers' statistics that are worth reading, we have one of what they are
- * called: each would be for nothing without the other. */
+/* The core's list of statistics to read must match the module's list of names */
 #include "hardware/counters/ethtool.h"
 #include "names/table.h"
 #include "../support/unit.h"
 
 typedef const char *(*PatternAt)(guint i);
 
-/* As a driver would say it: "1" is the only digit that all of them have. */
+/* Returns a driver's name for the pattern, with the digit 1, which all of them have. */
 static char *name_of(const char *pattern)
 {
 	return g_strdelimit(g_strdup(pattern), "#", '1');

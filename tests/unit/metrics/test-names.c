@@ -5,7 +5,7 @@
 #include "../hardware/ethtool-names.h"
 #include "../support/unit.h"
 
-/* The table of the metric's design: every counter that node_exporter has. */
+/* Every counter that node_exporter exposes. */
 static const struct {
 	RdmadCounterGroup group;
 	const char *raw, *native, *compat;
@@ -67,7 +67,7 @@ static void test_families(void)
 	}
 }
 
-/* One that stands in the wrong place of the table hides itself, or others. */
+/* An entry out of order would hide itself or others. */
 static void test_each_meaning_of_a_driver_s_counter_is_found(void)
 {
 	const char *raw;
@@ -128,7 +128,7 @@ static void test_interfaces(void)
 	}
 }
 
-/* The core's selection from `ethtool -S`. */
+/* The core's selection of `ethtool -S`. */
 static void test_all_that_is_read_by_ethtool_has_a_family(void)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(ethtool_names); i++) {

@@ -70,7 +70,7 @@ static void test_doubles_are_short(void)
 	}
 }
 
-/* The text of a series' label must not change: bounds are decimals. */
+/* The label of a bucket must not change: bounds are decimals. */
 static void test_decimals_are_as_printf_writes_them(void)
 {
 	for (guint i = 0; i < 100000; i++) {

@@ -108,7 +108,7 @@ static void test_what_was_not_found_is_looked_for_again_later(Fixture *fixture, 
 	first = pod_names_follow(NULL, fixture->directory, UID, 0);
 	soon = pod_names_follow(first, fixture->directory, UID, G_USEC_PER_SEC);
 	g_assert_true(soon == first);
-	/* Another one in between does not make the first one be looked for. */
+	/* Another UID in between does not cause the first one to be searched again. */
 	other = pod_names_follow(soon, fixture->directory, STATIC, 2 * G_USEC_PER_SEC);
 	still = pod_names_follow(other, fixture->directory, UID, 3 * G_USEC_PER_SEC);
 	g_assert_true(still == other);

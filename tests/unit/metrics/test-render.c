@@ -18,7 +18,7 @@ static void assert_no_part(const char *text, const char *part)
 		g_error("there is a %s in\n%s", part, text);
 }
 
-/* A VF of NUMA node 1 with one port, its interface and a GID. */
+/* A VF on NUMA node 1 with one port, an interface and a GID. */
 static RdmadDevice *full_device(void)
 {
 	RdmadDevice *device = rdmad_device_new("0000:3b:00.2", "mlx5_2");
@@ -336,7 +336,7 @@ static void test_of_two_devices_of_one_name_one_is_shown(void)
 	g_assert_cmpuint(made_count(text, "\nrdma_device_fatal{"), ==, 1);
 }
 
-/* Device by device, the other way round. */
+/* Devices in the reverse order. */
 static void test_devices_that_count_other_things(void)
 {
 	static const RdmadCounter some[] = {

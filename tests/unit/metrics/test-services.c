@@ -47,9 +47,9 @@ static void allocations_name(AllocationsFixture *f, const char *pods)
 	rdmad_allocations_reconcile(f->allocations, list);
 }
 
-/* "b" stands for a device that is not there, "c" for a pod that is not known. */
-static void test_allocations_that_have_a_pod_and_a_device_are_told(AllocationsFixture *f,
-								   gconstpointer data)
+/* "b" is an absent device, "c" an unknown pod. */
+static void test_allocations_with_a_pod_and_a_device_are_exposed(AllocationsFixture *f,
+								 gconstpointer data)
 {
 	RdmadInventory *inventory = inventory_of_one(f);
 	g_autoptr(FamilySet) set = family_set_new();
@@ -158,7 +158,7 @@ static void test_stats(void)
 const UnitTest unit_tests[] = {
 	UNIT_FIXTURE_TEST("/allocations that have a pod and a device are told", AllocationsFixture,
 			  NULL, allocations_fixture_setup,
-			  test_allocations_that_have_a_pod_and_a_device_are_told,
+			  test_allocations_with_a_pod_and_a_device_are_exposed,
 			  allocations_fixture_teardown),
 	UNIT_FIXTURE_TEST("/two allocations of one container are one series", AllocationsFixture,
 			  NULL, allocations_fixture_setup,

@@ -8,7 +8,7 @@
 #include "../support/refused.h"
 #include "../support/unit.h"
 
-/* `text` is what stands in the module's group. */
+/* `text` is the contents of the module's group. */
 static MetricsSettings *parse(const char *text, GError **error)
 {
 	g_autofree char *whole = g_strdup_printf("metrics = { %s };", text);

@@ -12,7 +12,7 @@ typedef struct {
 	const char *what;
 	gboolean alone;
 	RdmadCounter counters[6];
-	const char *unit; /* NULL: no sign */
+	const char *unit; /* NULL: no counter */
 	guint64 received, transmitted;
 } Case;
 
@@ -107,7 +107,7 @@ static void test_errors_of_a_kind_are_added_up(void)
 	static const struct {
 		RdmadCounter counter;
 		gboolean alone;
-		guint kind; /* PORT_ERROR_KINDS: none of it is the port's */
+		guint kind; /* PORT_ERROR_KINDS: no error of the port */
 	} one[] = {
 		{ { PORT, 1, NULL, "VL15_dropped", 3 }, TRUE, PORT_DISCARDS },
 		{ { HW, 1, NULL, "tx_roce_discards", 3 }, TRUE, PORT_DISCARDS },

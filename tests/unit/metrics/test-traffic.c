@@ -7,8 +7,8 @@
 
 #define S G_USEC_PER_SEC
 
-/* A device of one port whose words are `words` each way at `time_us`; one process has three queue pairs,
- * one has only opened it. */
+/* A device with one port that has counted `words` in each direction at `time_us`; one process has
+ * three queue pairs, another one only a context. */
 static void take_unlisted(Traffic *traffic, const char *id, guint64 words, gint64 time_us,
 			  guint unlisted)
 {
@@ -40,7 +40,7 @@ static void take(Traffic *traffic, guint64 words, gint64 time_us)
 	take_as(traffic, "dev", words, time_us);
 }
 
-/* Freed by the caller. */
+/* The caller frees the result. */
 static json_t *answer(Traffic *traffic, gint64 after, gint64 now_us)
 {
 	json_t *json = traffic_json(traffic, after, now_us);
@@ -158,7 +158,7 @@ static void test_a_reset_is_unknown_not_a_rate(void)
 	assert_rates(traffic, 0, 14 * S, "[null,2000]");
 }
 
-/* Text of a device may be anything. */
+/* A counter may have any value. */
 static void test_a_counter_that_jumps_to_the_end_is_a_high_rate(void)
 {
 	g_autoptr(Traffic) traffic = traffic_new();
@@ -188,7 +188,7 @@ static void test_an_answer_begins_after_what_the_caller_has(void)
 	assert_rates(traffic, last, 14 * S, "[3000]");
 }
 
-/* Two devices may be read in one microsecond. */
+/* Two devices may be read within one microsecond. */
 static void test_no_two_samples_have_the_same_mark(void)
 {
 	g_autoptr(Traffic) traffic = traffic_new();
@@ -218,7 +218,8 @@ static void test_ten_minutes_are_kept(void)
 	json = answer(traffic, 0, 1010 * S);
 	g_assert_cmpuint(json_array_size(rates(json, 0, "ages_ms")), ==, TRAFFIC_PORT_MAX);
 	json_decref(json);
-	/* After a pause without requests, older samples are not sent, and the pause itself makes no rate. */
+	/* After a pause without requests, older samples are not returned, and the pause itself
+	 * yields no rate. */
 	assert_rates(traffic, 0, 1010 * S + TRAFFIC_KEPT_US - S, "[4000]");
 	take(traffic, 5, 2000 * S);
 	assert_rates(traffic, 0, 2000 * S, "[]");

@@ -4,14 +4,14 @@
 #include "unwrap.h"
 #include "../support/unit.h"
 
-/* Names say how wide they are: "a32" goes round, "s32" stays at its maximum, others have 64 bits. */
+/* The name determines the width: "a32" wraps, "s32" saturates, others have 64 bits. */
 static guint width_by_name(const RdmadCounter *counter, const char *driver, gboolean *saturates)
 {
 	*saturates = counter->name[0] == 's';
 	return g_str_has_suffix(counter->name, "32") ? 32 : 64;
 }
 
-/* Values of a device at one time. */
+/* Values of a device in one reading. */
 typedef struct {
 	const char *name;
 	guint64 value;
@@ -37,7 +37,7 @@ static guint64 read_one(Unwrap *unwrap, const Said *said, guint n, guint wanted)
 
 static const guint64 ROUND = G_GUINT64_CONSTANT(1) << 32;
 
-/* One counter, reading after reading. */
+/* One counter in consecutive readings. */
 static void test_a_counter_alone(void)
 {
 	static const struct {

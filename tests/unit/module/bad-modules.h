@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules in bad/, which the build puts below the test programs. */
+/* The modules in bad/, built below the test programs */
 #pragma once
 
 #include <glib.h>

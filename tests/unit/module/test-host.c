@@ -16,7 +16,7 @@
 
 typedef struct {
 	char *dir;
-	GPtrArray *all; /* settings that modules may still look at */
+	GPtrArray *all; /* settings that modules may still use */
 	RdmadServices *services;
 	RdmadSettings *now;
 	guint64 heard; /* event log entries */
@@ -80,7 +80,7 @@ static void collect(const RdmadEventLogEntry *entry, gpointer data)
 		g_ptr_array_add(data, g_strdup(entry->message));
 }
 
-/* Records of the modules since the last call: "good create none; good start none". */
+/* Returns the records of the modules since the last call: "good create none; good start none". */
 static char *heard(Fixture *f)
 {
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
@@ -186,7 +186,7 @@ static void test_what_a_module_leaves_behind_is_freed(Fixture *f, gconstpointer 
 	g_assert_cmpstr(rdmad_attributes_get(f->services->attributes, "test:leaky"), ==, "yes");
 	stats_expect(f->services->stats, "test_leaky", "4;");
 	rdmad_modules_stop(f->services->modules);
-	/* The leaked timers call into freed memory if they are still there: ASan would tell. */
+	/* Leaked timers would call into freed memory, which ASan reports. */
 	g_clear_pointer(&f->services->modules, rdmad_modules_free);
 	stats_expect(f->services->stats, "test_leaky", "");
 	g_assert_null(rdmad_attributes_get(f->services->attributes, "test:leaky"));
@@ -200,8 +200,8 @@ static void assert_unready(Fixture *f, guint index, const char *reason)
 	g_assert_cmpstr(why, ==, reason);
 }
 
-static void test_a_module_is_ready_when_it_runs_and_does_not_say_otherwise(Fixture *f,
-									   gconstpointer data)
+static void test_a_running_module_is_ready_unless_it_reports_otherwise(Fixture *f,
+								       gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *why = NULL;
@@ -219,7 +219,7 @@ static void test_a_module_is_ready_when_it_runs_and_does_not_say_otherwise(Fixtu
 	assert_unready(f, 0, "it does not run");
 }
 
-static void test_an_unready_module_need_not_say_why(Fixture *f, gconstpointer data)
+static void test_an_unready_module_needs_no_reason(Fixture *f, gconstpointer data)
 {
 	bring_up(f, "modules = { busy = { }; };", NULL);
 	assert_unready(f, 0, "it gave no reason");
@@ -230,7 +230,7 @@ static void count_drained(gpointer data)
 	((Fixture *)data)->drained++;
 }
 
-static void test_a_drain_ends_when_the_last_module_says_so(Fixture *f, gconstpointer data)
+static void test_a_drain_ends_with_the_last_module(Fixture *f, gconstpointer data)
 {
 	bring_up(f, "modules = { good = { }; };", NULL);
 	rdmad_modules_drain(f->services->modules, count_drained, f);
@@ -267,7 +267,7 @@ static void test_a_reload_starts_what_is_new_and_ends_what_is_gone(Fixture *f, g
 	g_assert_no_error(error);
 	assert_heard(f, "busy create none; busy start none; good stop none; good destroy none");
 	g_assert_cmpuint(rdmad_modules_count(f->services->modules), ==, 1);
-	/* The shared object is still there and serves again. */
+	/* The shared object is still loaded and is used again. */
 	reload(f, "modules = { good = { }; busy = { }; };", &error);
 	g_assert_no_error(error);
 	assert_heard(f, "good create none; good start none");
@@ -323,9 +323,9 @@ const UnitTest unit_tests[] = {
 	TEST(an_optional_module_may_fail_at_any_step),
 	TEST(a_module_that_did_not_start_is_destroyed_without_stop),
 	TEST(what_a_module_leaves_behind_is_freed),
-	TEST(a_module_is_ready_when_it_runs_and_does_not_say_otherwise),
-	TEST(an_unready_module_need_not_say_why),
-	TEST(a_drain_ends_when_the_last_module_says_so),
+	TEST(a_running_module_is_ready_unless_it_reports_otherwise),
+	TEST(an_unready_module_needs_no_reason),
+	TEST(a_drain_ends_with_the_last_module),
 	TEST(a_drain_goes_on_while_one_is_busy),
 	TEST(a_reload_gives_new_settings),
 	TEST(a_reload_starts_what_is_new_and_ends_what_is_gone),

@@ -21,7 +21,7 @@ static void test_a_good_module_gives_its_class(void)
 	g_assert_cmpstr(klass->description, ==, "A good module");
 }
 
-/* The linker knows what it has loaded by a descriptor's number. */
+/* The module is loaded by a descriptor's number, by which the linker identifies it. */
 static void test_two_modules_are_two_and_one_is_one(void)
 {
 	g_autofree char *dir = bad_modules_dir();
@@ -68,7 +68,7 @@ static void test_modules_that_do_not_fit_are_refused_by_name(void)
 	}
 }
 
-/* Each spoils one thing about DIR/mods/good.so, which is a good module. */
+/* Each makes one property of DIR/mods/good.so invalid. */
 typedef void (*SpoilFunc)(const char *mods, const char *file);
 
 static void spoil_text(const char *mods, const char *file)
@@ -231,7 +231,7 @@ static void test_what_others_could_have_put_there_is_refused(void)
 	}
 }
 
-/* A file that the table above spoils does load without the fault; /tmp above is sticky. */
+/* Without the fault, the file of the table above loads; /tmp above it is sticky. */
 static void test_a_link_to_the_directory_is_followed(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();
@@ -248,7 +248,7 @@ static void test_a_link_to_the_directory_is_followed(void)
 
 /* ---- errors of the linker ---- */
 
-static const char *linker_says; /* NULL: the real one is asked */
+static const char *linker_says; /* NULL: the real function is called */
 
 GModule *__real_g_module_open(const char *file, GModuleFlags flags);
 GModule *__wrap_g_module_open(const char *file, GModuleFlags flags);

@@ -8,7 +8,7 @@
 #include "hardware/machine.h"
 #include "support/unit.h"
 
-/* As Linux 6.12 shows them. */
+/* The format of Linux 6.12. */
 #define FIB_TRIE                                                                                   \
 	"Main:\n"                                                                                  \
 	"  +-- 0.0.0.0/0 3 0 5\n"                                                                  \
@@ -74,7 +74,7 @@ static void test_read(void)
 	g_assert_cmpstr(names, ==, "eth0,eth9");
 }
 
-/* A kernel without IPv6 has no if_inet6; no process has nothing. */
+/* A kernel without IPv6 has no if_inet6; an ended process has no files. */
 static void test_missing(void)
 {
 	g_autoptr(TestMachine) machine = test_machine_new_empty();
@@ -90,7 +90,7 @@ static void test_missing(void)
 	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 2);
 }
 
-/* More than a value of sysfs: a node with a thousand pods. */
+/* Larger than an attribute of sysfs: a node with a thousand pods. */
 static void test_large(void)
 {
 	g_autoptr(TestMachine) machine = test_machine_new_empty();
@@ -105,7 +105,7 @@ static void test_large(void)
 	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 4000);
 }
 
-/* An error that may pass says nothing about the addresses. */
+/* A temporary error says nothing about the addresses. */
 static void test_unreadable(void)
 {
 	static const char *const files[] = { "proc/7/net/fib_trie/x", "proc/7/net/if_inet6/x" };
@@ -114,7 +114,7 @@ static void test_unreadable(void)
 		g_autoptr(TestMachine) machine = test_machine_new_empty();
 		g_autoptr(GError) error = NULL;
 
-		/* A directory in its place. */
+		/* A directory in place of the file. */
 		test_machine_put(machine, files[i], "", -1);
 		if (i == 1)
 			test_machine_put(machine, "proc/7/net/fib_trie", FIB_TRIE, -1);

@@ -20,8 +20,8 @@ typedef struct {
 	NcclContainer *container;
 } Fixture;
 
-/* Devices as a look at the hardware gives them; `gid_index`: where the pod's address is. */
-static void look(Fixture *f, guint gid_index)
+/* Sets the devices of a scan; `gid_index` is the index of the pod's address. */
+static void scan(Fixture *f, guint gid_index)
 {
 	g_autofree char *text = g_strdup_printf("dev-a net=eth0 0/v2/fe80::1 %u/v2/10.0.0.7\n"
 						"dev-b net=eth1 0/v2/fe80::2 %u/v2/10.0.1.7\n",
@@ -47,7 +47,7 @@ static void setup(Fixture *f, gconstpointer data)
 	f->inventory = rdmad_inventory_new(f->allocations.loop, f->allocations.event_log);
 	f->settings = settings_from_text(NULL);
 	f->container = nccl_container_new();
-	look(f, 3);
+	scan(f, 3);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -58,7 +58,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	allocations_fixture_teardown(&f->allocations, NULL);
 }
 
-/* An allocation of one device, with its directory; the id, g_free(). */
+/* Makes an allocation of one device, with its directory; returns its ID, g_free(). */
 static char *hold(Fixture *f, const char *slot)
 {
 	char *id = allocations_fixture_must_grant(&f->allocations, slot);
@@ -111,7 +111,7 @@ static void assert_conf(Fixture *f, const char *id, const char *wanted)
 	g_assert_cmpstr(text, ==, wanted);
 }
 
-/* First the port alone, then with its network the GID, then another index for it. */
+/* First the port only, then with its network the GID, then another index for it. */
 static void test_changes(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");
@@ -123,13 +123,13 @@ static void test_changes(Fixture *f, gconstpointer data)
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_CHANGED);
 	assert_conf(f, id, "2 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=3");
 	nccl_container_start(f->container);
-	look(f, 5);
+	scan(f, 5);
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_CHANGED);
 	assert_conf(f, id, "3 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=5");
 	g_assert_cmpstr(nccl_env_get(f->container->first, "NCCL_IB_GID_INDEX"), ==, "3");
 }
 
-/* Settings that a running job has read may not be right for the present GIDs. */
+/* Settings that a running job has read may be wrong for the current GIDs. */
 static void test_consistent(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");
@@ -140,7 +140,7 @@ static void test_consistent(Fixture *f, gconstpointer data)
 	nccl_container_start(f->container);
 	g_assert_true(nccl_plan_holds(f->container->view, &f->settings->policy, f->container->first,
 				      NCCL_NEWEST, &why));
-	look(f, 5);
+	scan(f, 5);
 	update(f, id, NULL);
 	g_assert_false(nccl_plan_holds(f->container->view, &f->settings->policy,
 				       f->container->first, NCCL_NEWEST, &why));
@@ -169,8 +169,8 @@ static char *read_file(Fixture *f, const char *id, const char *file)
 	return text;
 }
 
-/* The settings of NCCL are the same, those of its siblings are not: the files follow, and the job of NCCL
- * has nothing new to be told. */
+/* NCCL's settings stay, those of other libraries change: the files are rewritten, but NCCL's job is
+ * not notified. */
 static void test_other_files(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");
@@ -190,7 +190,7 @@ static void test_other_files(Fixture *f, gconstpointer data)
 	assert_conf(f, id, "2 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=3");
 }
 
-/* Two resources: kubelet mounts one of the two directories, so both have all. */
+/* Two resources: kubelet mounts one of the two directories, so both have all devices. */
 static void test_two_allocations(Fixture *f, gconstpointer data)
 {
 	g_autofree char *a = hold(f, "a");
@@ -203,38 +203,39 @@ static void test_two_allocations(Fixture *f, gconstpointer data)
 	assert_conf(f, b, "1 NCCL_IB_HCA==dev-a:1,dev-b:1 NCCL_IB_GID_INDEX=3");
 }
 
-/* The plan on the disk is that of the last run: nothing is new, and the generation goes on. */
+/* The plan on the disk is that of the previous process: nothing is new, and the generation
+ * continues. */
 static void test_restart(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");
 
 	attach(f, id, "eth0", "10.0.0.7/24");
 	update(f, id, NULL);
-	look(f, 5);
+	scan(f, 5);
 	update(f, id, NULL);
 	nccl_container_free(f->container);
 	f->container = nccl_container_new();
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_SAME);
 	g_assert_cmpuint(f->container->generation, ==, 2);
-	look(f, 6);
+	scan(f, 6);
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_CHANGED);
 	assert_conf(f, id, "3 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=6");
 }
 
-/* An allocation that has ended meanwhile. */
+/* The allocation has ended meanwhile. */
 static void test_no_directory(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");
 
 	update(f, id, NULL);
 	g_assert_true(rdmad_allocation_dir_remove(f->allocations.dir, id, NULL));
-	look(f, 5);
+	scan(f, 5);
 	attach(f, id, "eth0", "10.0.0.7/24");
 	update(f, id, NULL);
 	g_assert_false(rdmad_allocation_dir_has(f->allocations.dir, id, "nccl.conf", NULL));
 }
 
-/* A disk that was full: the same plan is written once it can be. */
+/* The disk was full: the same plan is written later. */
 static void test_unwritable(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");
@@ -251,7 +252,7 @@ static void test_unwritable(Fixture *f, gconstpointer data)
 	assert_conf(f, id, "1 NCCL_IB_HCA==dev-a:1");
 }
 
-/* In the host's namespace the addresses are those of the host. */
+/* In the host's namespace, the addresses are those of the host. */
 static void test_host_network(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");
@@ -259,7 +260,7 @@ static void test_host_network(Fixture *f, gconstpointer data)
 	nccl_settings_free(f->settings);
 	f->settings = settings_from_text("network = \"host\";");
 	update(f, id, NULL);
-	/* This inventory knows no addresses: GIDs are not matched. */
+	/* This inventory has no addresses, so GIDs are not matched. */
 	assert_conf(f, id, "1 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=3");
 }
 

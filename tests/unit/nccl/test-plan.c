@@ -9,11 +9,10 @@
 typedef struct {
 	const char *name;
 	const char *view;
-	const char *version;  /* "any" where it is NULL */
+	const char *version;  /* NULL: "any" */
 	const char *settings; /* of the module; may be NULL */
-	const char *plan;     /* as plan_to_text() */
-	const char *
-		from; /* oldest version that it is right for, where that is not the one asked for */
+	const char *plan;     /* in the format of plan_to_text() */
+	const char *from; /* oldest version for which the plan is right, if not the requested one */
 } Case;
 
 #define QUIET "socket_ifname = \"\"; "
@@ -251,7 +250,7 @@ static const Case TABLE[] = {
 	  "mlx5_0 3/v2/10.0.0.1\nmlx5_0_dma 3/v2/10.0.0.2\n" OWN("10.0.0.1") OWN("10.0.0.2"),
 	  .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=3" },
 
-	/* Beyond the table. */
+	/* Not in the table of devices. */
 	{ "no device", "", .plan = "refused: no-device" },
 	{ "the network is still to come: what is certain is the port",
 	  RAIL("mlx5_0", "eth0", "10.0.0.1") "address none\n",
@@ -374,7 +373,7 @@ static void test_many_ports(void)
 		{ 16, "any", NULL, "none", 16, 18 },
 		{ 17, "2.18", NULL, "too-many-ports", 17, 18 },
 		{ 17, "2.18", "allow_subset = true;", "none", 16, 18 },
-		/* 2.18 would leave the last one out. */
+		/* 2.18 would omit the last one. */
 		{ 17, "any", NULL, "none", 17, 19 },
 		{ 32, "2.32", NULL, "none", 32, 32 },
 		{ 33, "2.32", NULL, "too-many-ports", 33, 32 },
@@ -399,8 +398,8 @@ static void test_many_ports(void)
 	}
 }
 
-/* Full tables with a neighbour's GID in front of the namespace's own, at other indices on each port: no index
- * and no range is right, which takes as many tries as there can be. */
+/* Full tables with a neighbour's GID before the own one, at different indices on each port: no
+ * index and no range is right, which takes the maximum of attempts. */
 static void test_full_tables(void)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -457,7 +456,7 @@ static char *random_view(GRand *rand)
 				"10.0.1.1", "fe80::1",	"10.0.0.2"
 			};
 
-			/* Each rail has addresses of its own in the last bit but three. */
+			/* Each rail has addresses that differ in one of the last bits. */
 			if (g_rand_int_range(rand, 0, 4))
 				g_string_append_printf(text, " %u/%s/%s", index,
 						       types[g_rand_int_range(rand, 0, 4)],
@@ -476,7 +475,7 @@ static gboolean env_is_right(const NcclView *view, const NcclPlan *plan, const N
 	return outcomes->len == plan->n_taken && nccl_plan_holds(view, policy, env, minor, NULL);
 }
 
-/* All indices, and all ranges of IPv4 around all addresses. */
+/* Tries all indices, and all IPv4 ranges around all addresses. */
 static gboolean any_setting_is_right(const NcclView *view, const NcclPlan *plan,
 				     const NcclPolicy *policy, const char *hca, guint minor)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A test that has namespaces of its own, whose devices are nobody else's. */
+/* Network namespaces for a test, with their own devices */
 #pragma once
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 
-/* The descriptor of a new one; the calling thread stays where it is.  -1: not permitted. */
+/* Returns the descriptor of a new namespace, without entering it; -1: not permitted. */
 static inline int namespace_new(void)
 {
 	rdmad_autofd int own = rdmad_netns_open_own(NULL, NULL);
@@ -23,7 +23,7 @@ static inline int namespace_new(void)
 	return fd;
 }
 
-/* Puts the whole test into a namespace that stands for the host's; FALSE: tests are skipped. */
+/* Moves the test into a namespace that represents the host; FALSE: the tests are skipped. */
 static inline gboolean namespace_leave_host(void)
 {
 	if (unshare(CLONE_NEWNET) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Against the running kernel, in two namespaces of the test's own: one stands for the host's. */
+/* Uses the running kernel, in two namespaces of the test, one of which represents the host */
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
@@ -18,7 +18,7 @@ typedef struct {
 	gboolean ready;
 	int pod;
 	RdmadNetwork *host_net, *pod_net;
-	RdmadLink *nic; /* of the host */
+	RdmadLink *nic; /* on the host */
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
@@ -39,7 +39,7 @@ static void setup(Fixture *f, gconstpointer data)
 	g_assert_no_error(error);
 	f->nic = rdmad_link_get(f->host_net, "nic0", &error);
 	g_assert_no_error(error);
-	/* The other end as well, or there is no carrier. */
+	/* Without the other end, there is no carrier. */
 	g_assert_true(rdmad_link_change(f->host_net, f->nic->parent, &(RdmadLinkChange){ .up = 1 },
 					NULL));
 	f->ready = TRUE;
@@ -256,12 +256,12 @@ static void test_many_links_go_at_once(Fixture *f, gconstpointer data)
 		link = expect_link(f->host_net, name);
 		ifindexes[i] = link->ifindex;
 	}
-	ifindexes[20] = 99999; /* gone already */
+	ifindexes[20] = 99999; /* removed already */
 	g_assert_true(rdmad_links_delete(f->host_net, ifindexes, 21, &error));
 	g_assert_no_error(error);
 	left = rdmad_links_list(f->host_net, NULL);
 	g_assert_cmpuint(left->len, ==, 3);
-	/* A second time nothing is left to do. */
+	/* Succeeds again, with nothing to delete. */
 	g_assert_true(rdmad_links_delete(f->host_net, ifindexes, 21, &error));
 	g_assert_true(rdmad_links_delete(f->host_net, ifindexes, 1, &error));
 	g_assert_true(rdmad_links_delete(f->host_net, ifindexes, 0, &error));
@@ -299,7 +299,7 @@ static void test_a_socket_that_is_opened_again_is_where_it_was(Fixture *f, gcons
 	if (!f->ready)
 		return;
 	create(f->pod_net, (RdmadLinkSpec){ .kind = "veth", .name = "only-here" });
-	/* The rest of this answer is never read: that socket is of no use any more. */
+	/* The rest of this response is never read, so the socket cannot be used again. */
 	g_assert_null(network_read(f->pod_net, NETWORK_REQUEST(RTM_GETLINK, NLM_F_DUMP, info),
 				   take_no_more, NULL, g_ptr_array_new(), &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT);
@@ -572,7 +572,7 @@ static void test_routes_are_what_they_were_set_to(Fixture *f, gconstpointer data
 			g_assert_cmpint(found->hops[k].onlink, ==, route->hops[k].onlink);
 			g_assert_cmpuint(found->hops[k].weight, ==, route->hops[k].weight ?: 1);
 		}
-		/* Values that were read can be set again, and deleted. */
+		/* Values that were read can be set and deleted again. */
 		g_clear_error(&error);
 		rdmad_route_replace(f->host_net, found, &error);
 		g_assert_no_error(error);
@@ -690,7 +690,7 @@ static void test_sysctls_are_restored_where_they_differ(Fixture *f, gconstpointe
 {
 	const RdmadSysctl set[] = { { "net/ipv4/conf/eth0.100/no_such", "1" },
 				    { "net/ipv4/conf/eth0.100/arp_ignore", "1" },
-				    /* A value that cannot be written, and is there already. */
+				    /* A value that cannot be written, but is set already. */
 				    { "net/ipv4/conf/eth0.100/mc_forwarding", "0" } };
 	g_autofree char *now = NULL;
 	g_autoptr(GError) error = NULL;
@@ -779,7 +779,7 @@ static void test_a_device_that_is_not_there_is_not_moved(Fixture *f, gconstpoint
 	g_assert_nonnull(error);
 }
 
-/* A real one, as the lab has; in shared mode the kernel shows it in every namespace. */
+/* A real device, as in the lab; in shared mode, every namespace shows it. */
 static void test_a_device_that_cannot_move_stays_with_the_reason(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadNetlink) nl = rdmad_netlink_open(NETLINK_RDMA, NULL);

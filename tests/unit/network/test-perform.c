@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps against the running kernel, in two namespaces of the test's own: one stands for the host's. */
+/* Executes steps on the running kernel, in two namespaces of the test, one of which represents the
+ * host */
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
 #include <linux/if_packet.h>
@@ -209,7 +210,7 @@ static void test_a_link_that_a_container_changed_comes_back_whole(Fixture *f, Rd
 	expect_whole(f);
 }
 
-/* The kernel refuses the name after it has moved the link. */
+/* The kernel rejects the name after it has moved the link. */
 static void test_a_name_that_is_taken_does_not_lose_the_link(Fixture *f, RdmadStep *step)
 {
 	const RdmadLinkSpec stranger = { .kind = "veth", .name = "eth1", .peer = "eth9" };
@@ -295,7 +296,7 @@ static void test_a_parent_under_another_name_is_refused(Fixture *f, RdmadStep *s
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 }
 
-/* A plan as the database has it, done twice. */
+/* Executes a plan in the database's format, twice. */
 static void do_texts(const Fixture *f, const char *const *texts, guint n)
 {
 	for (guint i = 0; i < n; i++) {
@@ -341,7 +342,7 @@ static void test_what_a_link_carries_is_set_twice(Fixture *f, RdmadStep *step)
 	g_assert_cmpuint(count_addresses(f->pod_net, "eth1"), ==, 1);
 }
 
-/* As a module does it that has no pod: RDMAD_ERROR_GONE is what a pod's steps get. */
+/* As a module without a pod does; steps of a pod get RDMAD_ERROR_GONE. */
 static void test_the_host_alone_is_configured_without_a_pod(Fixture *f, RdmadStep *step)
 {
 	static const char *const steps[] = {
@@ -387,7 +388,7 @@ static int listener_new(const char *name)
 	return fd;
 }
 
-/* The address that a packet announces, "" for any other packet. */
+/* Returns the address that a packet announces, "" for other packets. */
 static const char *announced(const guint8 *packet, gsize size, int protocol,
 			     char text[INET6_ADDRSTRLEN])
 {
@@ -422,7 +423,7 @@ static void expect_announced(int fd, const char *address)
 	} while (strcmp(announced(packet, (gsize)size, ntohs(from.sll_protocol), text), address));
 }
 
-/* As a NIC's does that is moved: arp_notify and ndisc_notify of the kernel are over by then. */
+/* A moved NIC has its carrier late, after the kernel's arp_notify and ndisc_notify. */
 static void test_all_addresses_are_announced_behind_a_late_carrier(Fixture *f, RdmadStep *step)
 {
 	static const char *const before[] = {

@@ -6,7 +6,7 @@
 
 #include "../support/unit.h"
 
-/* One of each kind with every key, as the event log has it. */
+/* One step of each kind with every key, in the format of the event log. */
 static const char *const samples[RDMAD_N_STEPS] = {
 	[RDMAD_STEP_LINK_CREATE] =
 		"{\"step\":\"link-create\",\"in\":\"pod\",\"kind\":\"macvlan\",\"parent_index\":7,"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual functions, of which this machine has none, in messages made by hand. */
+/* Virtual functions in handmade messages */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/if_link.h>

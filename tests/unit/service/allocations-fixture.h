@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of allocations on a database in a directory of its own, for the tests of allocations. */
+/* A table of allocations with a database in its own directory */
 #pragma once
 
 #include <rdmad/loop.h>
@@ -21,21 +21,22 @@ typedef struct {
 
 void allocations_fixture_setup(AllocationsFixture *f, gconstpointer data);
 void allocations_fixture_teardown(AllocationsFixture *f, gconstpointer data);
-/* The table alone: another process may have the database meanwhile. */
+/* Closes the table, so that another process may open the database. */
 void allocations_fixture_close(AllocationsFixture *f);
 void allocations_fixture_open(AllocationsFixture *f);
-/* Closes and loads again, as a restart does. */
+/* Closes and loads again, like a restart. */
 void allocations_fixture_reopen(AllocationsFixture *f);
-/* Some turns of the loop. */
+/* Runs some turns of the loop. */
 void allocations_fixture_run(AllocationsFixture *f);
 
-/* `slots` "a,b": slot "a" stands for device "dev-a".  NULL and `error` as rdmad_allocations_grant(). */
+/* Grants `slots` "a,b"; slot "a" is on device "dev-a".  Returns NULL with `error` as
+ * rdmad_allocations_grant(). */
 const RdmadAllocation *allocations_fixture_grant(AllocationsFixture *f, const char *slots,
 						 GError **error);
-/* The id; g_free(). */
+/* Returns the ID; g_free(). */
 char *allocations_fixture_must_grant(AllocationsFixture *f, const char *slots);
-/* "a,b=pod c" in order of age; g_free(). */
+/* Returns "a,b=pod c" in order of age; g_free(). */
 char *allocations_fixture_text(AllocationsFixture *f);
 void allocations_fixture_expect(AllocationsFixture *f, const char *text);
-/* The kinds of all entries of the event log, each with a space behind it. */
+/* Compares the kinds of all entries of the event log, each followed by a blank. */
 void allocations_fixture_expect_events(AllocationsFixture *f, const char *kinds);

@@ -3,13 +3,13 @@
 
 #include <sqlite3.h>
 
-static sqlite3_vfs faulty; /* pAppData: the real one */
+static sqlite3_vfs faulty; /* pAppData is the real one */
 static FaultCall armed = FAULT_N_CALLS;
 static guint countdown, failures;
 static int failure_code;
 static gboolean fired;
 
-/* The real file follows in the same memory. */
+/* The real file follows in the same block. */
 typedef struct {
 	sqlite3_file base;
 	gint64 align;
@@ -163,7 +163,7 @@ static const sqlite3_io_methods methods = {
 	.xShmUnmap = file_shm_unmap,
 };
 
-/* As SQLite's own when the system refuses to open a file for writing. */
+/* Returns the flags that SQLite sets if the system refuses to open a file for writing. */
 static int flags_for_reading(int flags)
 {
 	return (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SQLite's way to the system, of which a test lets chosen calls fail. */
+/* A VFS of SQLite in which chosen calls fail */
 #pragma once
 
 #include <glib.h>
 
 typedef enum {
 	FAULT_OPEN,	 /* fails */
-	FAULT_OPEN_READ, /* gives a handle that may only read */
+	FAULT_OPEN_READ, /* returns a read-only handle */
 	FAULT_READ,
 	FAULT_WRITE,
 	FAULT_SYNC,
@@ -15,10 +15,10 @@ typedef enum {
 	FAULT_N_CALLS,
 } FaultCall;
 
-/* Stands before the default from here on. */
+/* Makes this VFS the default. */
 void faulty_vfs_register(void);
-/* The `nth` call (from 1) of that kind fails with SQLite's `code`, and `more` after it.
- * FAULT_N_CALLS: none does. */
+/* Makes the `nth` call (from 1) of that kind, and `more` calls after it, fail with SQLite's `code`.
+ * FAULT_N_CALLS: none fails. */
 void faulty_vfs_arm(FaultCall call, guint nth, guint more, int code);
-/* Whether any failed since. */
+/* Returns whether any call has failed since then. */
 gboolean faulty_vfs_fired(void);

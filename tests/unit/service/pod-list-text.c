@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A length-delimited field; lengths below 128 * 128. */
+/* Appends a length-delimited field of less than 128 * 128 bytes. */
 static void field_append(GByteArray *out, guint8 number, const void *data, gsize size)
 {
 	const guint8 head[] = { (guint8)(number << 3 | 2), (guint8)(size & 0x7f) | 0x80,

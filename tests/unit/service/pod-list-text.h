@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers of podresources from short texts, for tests. */
+/* Responses of podresources from short texts */
 #pragma once
 
 #include <glib.h>
@@ -7,5 +7,5 @@
 /* "pod=a,b other=c": pods of the namespace "ns", container "main", resource "rdma/hca", as the bytes
  * that kubelet sends: one ContainerDevices a device id.  "pod=": without devices. */
 GBytes *pod_list_text_pack(const char *text);
-/* The same of another resource. */
+/* The same for another resource. */
 GBytes *pod_list_text_pack_of(const char *resource, const char *text);

@@ -42,7 +42,7 @@ static void test_what_was_written_is_read(void)
 	g_assert_cmpstr(text, ==, "text");
 }
 
-/* Another file each time: a process that has mapped the old one keeps it. */
+/* Writes a new file each time: a process may have mapped the old one. */
 static void test_bytes_are_written_whole(void)
 {
 	static const guint8 LIBRARY[] = { 0x7f, 'E', 'L', 'F', 0, 0, 1, 0 };
@@ -111,8 +111,8 @@ static void test_the_list_names_all_and_remove_takes_one(void)
 	g_assert_cmpuint(g_strv_length(none), ==, 0);
 }
 
-/* It fails at what it does not expect there. */
-static void test_a_removal_that_fails_is_gone_on_with(void)
+/* The removal fails at an unexpected entry. */
+static void test_a_failed_removal_is_continued(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();
 	g_autofree char *odd = g_build_filename(dir, "allocations", ID, "odd", NULL);
@@ -146,7 +146,7 @@ static void test_a_run_directory_that_was_removed_is_made_again(void)
 	g_assert_true(rdmad_allocation_dir_has(run_dir, ID, "file", NULL));
 }
 
-/* The target of a link is never written, listed or removed. */
+/* The target of a link must not be written, listed or removed. */
 static void test_links_are_not_followed(void)
 {
 	static const char *const links[] = { "allocations", "allocations/" ID };
@@ -219,7 +219,7 @@ typedef struct {
 	RdmadSpareDirs *spares;
 } Fixture;
 
-/* All names in <run_dir>/allocations, the hidden ones as well. */
+/* Counts all names in <run_dir>/allocations, including hidden ones. */
 static guint count_all(const char *run_dir)
 {
 	g_autofree char *path = g_build_filename(run_dir, "allocations", NULL);
@@ -264,8 +264,8 @@ static void expect_file(const char *run_dir, const char *id, const char *name, c
 	g_assert_cmpuint(st.st_mode & 07777, ==, 0644);
 }
 
-/* More of them than there are spare ones. */
-static void test_a_spare_one_becomes_that_of_an_allocation(Fixture *f, gconstpointer data)
+/* More allocations than spare directories. */
+static void test_a_spare_directory_becomes_that_of_an_allocation(Fixture *f, gconstpointer data)
 {
 	g_auto(GStrv) names = NULL;
 
@@ -297,7 +297,7 @@ static void test_what_four_calls_have_taken_is_made_again_in_one_turn(Fixture *f
 	g_assert_cmpuint(count_all(f->run_dir), ==, n + 4);
 }
 
-/* A file is shared until one of them is written. */
+/* Directories share a file until it is written in one of them. */
 static void test_a_file_of_one_is_not_that_of_another(Fixture *f, gconstpointer data)
 {
 	static const char other[] = "fedcba9876543210";
@@ -316,7 +316,7 @@ static void test_an_id_that_has_a_directory_gets_no_other(Fixture *f, gconstpoin
 	expect_file(f->run_dir, ID, "own", "mine");
 }
 
-static void test_those_of_a_killed_run_are_removed(Fixture *f, gconstpointer data)
+static void test_directories_of_a_killed_run_are_removed(Fixture *f, gconstpointer data)
 {
 	static const char *const names[] = { ".spare-0", ".ended-" ID };
 
@@ -392,17 +392,17 @@ const UnitTest unit_tests[] = {
 	TEST(a_longer_file_is_not_read),
 	TEST(without_a_directory_there_is_nothing),
 	TEST(the_list_names_all_and_remove_takes_one),
-	TEST(a_removal_that_fails_is_gone_on_with),
+	TEST(a_failed_removal_is_continued),
 	TEST(a_run_directory_that_was_removed_is_made_again),
 	TEST(links_are_not_followed),
 	TEST(an_id_is_one_name),
 	TEST(unfinished_files_are_cleaned),
 	TEST(what_a_kill_left_unfinished_is_replaced),
-	SPARE_TEST(a_spare_one_becomes_that_of_an_allocation),
+	SPARE_TEST(a_spare_directory_becomes_that_of_an_allocation),
 	SPARE_TEST(what_four_calls_have_taken_is_made_again_in_one_turn),
 	SPARE_TEST(a_file_of_one_is_not_that_of_another),
 	SPARE_TEST(an_id_that_has_a_directory_gets_no_other),
-	SPARE_TEST(those_of_a_killed_run_are_removed),
+	SPARE_TEST(directories_of_a_killed_run_are_removed),
 	SPARE_TEST(where_the_place_is_lost_the_usual_way_makes_it),
 	SPARE_TEST(a_link_in_their_place_is_not_followed),
 	{ 0 },

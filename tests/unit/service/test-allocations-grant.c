@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grants of several holders at once: one wait for the disk, and each has its own answer. */
+/* Grants of several holders in one transaction, each with its own result */
 #include <rdmad/error.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void setup(AllocationsFixture *f, gconstpointer data)
 {
 	faulty_vfs_register();
 	allocations_fixture_setup(f, data);
-	/* The first write makes the log. */
+	/* The first write creates the log. */
 	g_free(allocations_fixture_must_grant(f, "first"));
 }
 
@@ -24,7 +24,8 @@ static void teardown(AllocationsFixture *f, gconstpointer data)
 	allocations_fixture_teardown(f, data);
 }
 
-/* "a,b|c|": three holders, of which the last asks for nothing.  "+" granted, "-" refused; g_free(). */
+/* "a,b|c|": three holders, the last one without slots.  Returns "+" for granted, "-" for rejected;
+ * g_free(). */
 static char *grant_all(AllocationsFixture *f, const char *text, GError **first_error)
 {
 	g_auto(GStrv) asked = g_strsplit(text, "|", -1);
@@ -56,7 +57,7 @@ static char *grant_all(AllocationsFixture *f, const char *text, GError **first_e
 
 static const struct {
 	const char *name;
-	const char *before; /* held since before the node was restarted */
+	const char *before; /* slots held since before a restart of the node */
 	const char *asked, *results, *after;
 	guint syncs;
 } cases[] = {
@@ -108,7 +109,7 @@ static void test_as_many_as_may_call_wait_for_the_disk_once(AllocationsFixture *
 	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 65);
 }
 
-/* The holder that was to end with the grant is still there, and the next try is as good as the first. */
+/* The replaced holder is still in the table, and a retry succeeds. */
 static void test_what_cannot_be_written_is_refused_to_all(AllocationsFixture *f, gconstpointer data)
 {
 	g_autofree char *results = NULL, *again = NULL;
@@ -136,7 +137,7 @@ static void test_a_holder_that_lives_is_no_concern_of_the_others(AllocationsFixt
 	g_autofree char *results = NULL;
 	g_autoptr(GError) error = NULL;
 
-	/* Another kubelet, which has not listed who has it. */
+	/* Another kubelet, which has not listed the holder. */
 	rdmad_allocations_set_kubelet(f->allocations, "k2");
 	results = grant_all(f, "a|first|b", &error);
 	g_assert_cmpstr(results, ==, "+-+");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does the holder of a slot live?  Init containers, ended pods, kubelets that have lost their memory. */
+/* The end of a slot's holder: init containers, ended pods, kubelets without their checkpoint */
 #include <rdmad/error.h>
 #include <signal.h>
 #include <string.h>
@@ -91,20 +91,21 @@ static void expect(AllocationsFixture *f, const char *text)
 	g_assert_cmpstr(is, ==, text);
 }
 
-/* Kubelet k1 gives "a" in boot b1, and lists it with pod p where it is named.  Then the world changes,
- * a list is asked for, and "a" is given again in mode exclusive. */
+/* Kubelet k1 assigns "a" in boot b1, and lists it with pod p if that is named.  Then something
+ * changes, a list is requested, and "a" is assigned again in mode exclusive. */
 typedef struct {
 	const char *name;
 	gboolean named;
 	const char *boot, *kubelet;
 	RdmadPodLife life;
-	const char *list;    /* NULL: none since */
+	const char *list;    /* NULL: no list since then */
 	gboolean stale;	     /* the list is older than the request */
-	const char *refused; /* NULL: given; else a word of the message */
-	const char *after;   /* the allocations */
+	const char *refused; /* NULL: granted; else a word of the message */
+	const char *after;   /* the allocations afterwards */
 	gboolean doubt;
-	const char *first; /* the kubelet before, of the same boot, that came after the change */
-	gboolean late;	   /* it is not the first of the boot */
+	/* The previous kubelet, of the same boot, which started after the change. */
+	const char *first;
+	gboolean late; /* this one is not the first of the boot */
 } Case;
 
 #define UNKNOWN RDMAD_POD_LIFE_UNKNOWN
@@ -154,7 +155,7 @@ static const Case cases[] = {
 	{ "no podresources", TRUE, "b1", NULL, UNKNOWN, NULL, FALSE, NULL, "a=p a" },
 };
 
-/* The node is restarted; the first kubelet starts the pods of its checkpoint. */
+/* Restarts the node; the first kubelet starts the pods of its checkpoint. */
 static void begin_boot(AllocationsFixture *f, const char *boot, const char *kubelet,
 		       gboolean is_first, gboolean reopen)
 {
@@ -212,7 +213,8 @@ static void test_an_exclusive_slot_is_refused_while_its_holder_lives(Allocations
 	}
 }
 
-/* The first kubelet of a boot starts the pod by its checkpoint, while no database can be written. */
+/* The first kubelet of a boot starts the pod by its checkpoint while the database cannot be
+ * written. */
 static void test_the_first_kubelet_of_a_boot_counts_though_the_disk_was_full(AllocationsFixture *f,
 									     gconstpointer data)
 {
@@ -281,8 +283,8 @@ static void test_a_shared_slot_whose_holder_lives_is_given_with_a_warning(Alloca
 			    "allocation-named ");
 }
 
-static void test_the_next_pod_has_another_allocation_and_both_are_told(AllocationsFixture *f,
-								       gconstpointer data)
+static void test_the_next_pod_has_another_allocation_and_both_are_reported(AllocationsFixture *f,
+									   gconstpointer data)
 {
 	g_autofree char *first = allocations_fixture_must_grant(f, "a");
 	g_autofree char *second = NULL;
@@ -297,7 +299,7 @@ static void test_the_next_pod_has_another_allocation_and_both_are_told(Allocatio
 			    "allocation-ended allocation-named ");
 }
 
-/* "slots=pod/container" of each. */
+/* Appends "slots=pod/container". */
 static void container_append(const RdmadAllocation *allocation, gpointer data)
 {
 	g_autofree char *slots = g_strjoinv(",", allocation->slots);
@@ -313,7 +315,7 @@ static void expect_containers(AllocationsFixture *f, const char *text)
 	g_assert_cmpstr(f->seen->str, ==, text);
 }
 
-/* Podresources' entry of a pod whose init containers had other devices; it does not list those. */
+/* The entry of a pod in podresources, which omits the other devices of its init containers. */
 static const struct {
 	const char *grants[4], *list, *named;
 } inits[] = {
@@ -345,7 +347,7 @@ test_each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives(Allocation
 	}
 }
 
-/* Kubelet was asked between the two Allocates, and answered after the second. */
+/* The List was requested between the two Allocates, and answered after the second. */
 static void
 test_an_init_container_is_not_taken_for_the_one_that_has_its_slots_next(AllocationsFixture *f,
 									gconstpointer data)
@@ -375,7 +377,8 @@ test_an_init_container_of_before_a_restart_of_kubelet_keeps_its_allocation(Alloc
 	expect_containers(f, "a=p/- a=p/main ");
 }
 
-/* Its allocation may be of a pod that ended before it was listed: kubelet, as long as it has its books, knows. */
+/* The allocation may be of a pod that ended before it was listed: a kubelet with its checkpoint
+ * knows. */
 static void
 test_a_slot_that_was_never_listed_is_given_again_though_the_pod_lives(AllocationsFixture *f,
 								      gconstpointer data)
@@ -406,7 +409,7 @@ test_a_slot_that_was_never_listed_is_given_again_though_the_pod_lives(Allocation
 	}
 }
 
-/* Its cgroup is found by the name of the first, too. */
+/* The cgroup of the second pod is found by the name of the first one. */
 static void
 test_a_pod_of_the_same_name_with_another_resource_follows_one_that_ended(AllocationsFixture *f,
 									 gconstpointer data)
@@ -440,13 +443,13 @@ test_a_pod_of_the_same_name_with_another_resource_follows_one_that_ended(Allocat
 	}
 }
 
-/* Lists of kubelet k1, or k2 once there is a "|", a second apart from the hundredth on. */
+/* Lists of kubelet k1, or of k2 after a "|", one second apart from the hundredth on. */
 static const struct {
 	const char *name;
 	RdmadPodLife life;
 	const char *lists[6];
 	guint allocations, forgotten;
-	gboolean unsettled; /* another list is asked for soon */
+	gboolean unsettled; /* another list is needed soon */
 } fates[] = {
 	{ "listed", UNKNOWN, { "p=a", "p=a" }, 1, 0 },
 	{ "completed, listed without", UNKNOWN, { "p=a", "p=", "p=" }, 0, 0 },
@@ -475,7 +478,8 @@ static void forgotten_told(const RdmadEventLogEntry *entry, gpointer data)
 	*(guint *)data += g_str_equal(entry->kind, "allocation-forgotten");
 }
 
-/* Kubelet loses its checkpoint before it has named the pod: new is it, old was there before. */
+/* Kubelet loses its checkpoint before it has named the pod: "new" is that pod, "old" existed
+ * before. */
 static void test_a_pod_that_was_never_named_may_live(AllocationsFixture *f, gconstpointer data)
 {
 	rdmad_allocations_set_kubelet(f->allocations, "k1");
@@ -568,7 +572,7 @@ const UnitTest unit_tests[] = {
 	TEST(an_exclusive_slot_is_refused_while_its_holder_lives),
 	TEST(the_first_kubelet_of_a_boot_counts_though_the_disk_was_full),
 	TEST(a_shared_slot_whose_holder_lives_is_given_with_a_warning),
-	TEST(the_next_pod_has_another_allocation_and_both_are_told),
+	TEST(the_next_pod_has_another_allocation_and_both_are_reported),
 	TEST(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives),
 	TEST(an_init_container_is_not_taken_for_the_one_that_has_its_slots_next),
 	TEST(an_init_container_of_before_a_restart_of_kubelet_keeps_its_allocation),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random sequences of everything that may happen to allocations, against a model that is an array. */
+/* Random sequences of operations on allocations, compared with a model */
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -11,17 +11,18 @@
 #define STEPS  400
 #define SECOND G_USEC_PER_SEC
 
-/* By an allocation's number, from 1 on.  Allocations have the same slots or none in common. */
+/* Indexed by the number of an allocation, from 1.  Allocations have the same slots or none in
+ * common. */
 typedef struct {
 	char *id[STEPS + 1];
-	guint bits[STEPS + 1];	  /* its slots; 0: it has ended */
-	char pod[STEPS + 1];	  /* its name, 0: unknown */
-	gboolean main[STEPS + 1]; /* it is of the container that kubelet lists */
+	guint bits[STEPS + 1];	  /* the slots; 0: ended */
+	char pod[STEPS + 1];	  /* the name; 0: unknown */
+	gboolean main[STEPS + 1]; /* it belongs to the container that kubelet lists */
 	guint attached[STEPS + 1];
-	guint allocations; /* numbers given */
+	guint allocations; /* number of allocations so far */
 } Model;
 
-/* The youngest that has the slot; 0: none. */
+/* Returns the newest holder of the slot; 0: none. */
 static guint model_holder(const Model *m, guint slot)
 {
 	guint holder = 0;
@@ -32,7 +33,7 @@ static guint model_holder(const Model *m, guint slot)
 	return holder;
 }
 
-/* The slots of an allocation, or of a set of bits, as "a,b". */
+/* Returns the slots of a set of bits as "a,b". */
 static char *slots_text(guint bits)
 {
 	GString *text = g_string_new(NULL);
@@ -59,13 +60,14 @@ static char *model_text(Model *m)
 	return g_string_free(text, FALSE);
 }
 
-/* An allocation that is or was there. */
+/* Returns an existing or ended allocation. */
 static guint any_allocation(const Model *m)
 {
 	return m->allocations ? (guint)g_test_rand_int_range(1, (gint32)m->allocations + 1) : 0;
 }
 
-/* Free slots, or those of an allocation again: for another container, or for the next pod. */
+/* Grants free slots, or those of an allocation again: for another container, or for the next
+ * pod. */
 static void do_grant(AllocationsFixture *f, Model *m)
 {
 	const guint again = any_allocation(m);
@@ -132,7 +134,7 @@ static void reconcile(AllocationsFixture *f, const char *text, gint64 after_us)
 	rdmad_allocations_reconcile(f->allocations, list);
 }
 
-/* A list that shows these slots with a pod. */
+/* Applies a list that shows these slots with a pod. */
 static void model_list(Model *m, guint bits, char pod)
 {
 	guint youngest = 0;
@@ -160,7 +162,7 @@ static void model_forget(Model *m, guint bits)
 			m->bits[allocation] = 0;
 }
 
-/* Kubelet lists some of the slots, twice and long after; the allocations of the others are over. */
+/* Kubelet lists some of the slots, twice and much later; the other allocations end. */
 static void do_reconcile(AllocationsFixture *f, Model *m)
 {
 	g_autoptr(GString) list = g_string_new(NULL);

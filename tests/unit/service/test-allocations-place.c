@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An acknowledged allocation is on the disk, whatever happens to the database's place while it is open. */
+/* An acknowledged allocation is on the disk, whatever happens to the files of the open database */
 #include <errno.h>
 #include <rdmad/error.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void expect(AllocationsFixture *f, const char *text)
 	g_assert_cmpstr(now, ==, text);
 }
 
-/* As the daemon does: see core/daemon/place.h. */
+/* The same as the daemon's, see core/daemon/place.h. */
 static gboolean keep_directory(gpointer data, GError **error)
 {
 	const AllocationsFixture *f = data;
@@ -135,8 +135,8 @@ static void test_a_allocation_is_written_where_it_is_looked_for(void)
 	}
 }
 
-/* /readyz sees it before the next allocation does. */
-static void test_whoever_asks_for_problems_finds_none_afterwards(void)
+/* /readyz detects the loss before the next allocation. */
+static void test_a_query_for_problems_restores_the_database(void)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(changes); i++) {
 		AllocationsFixture f;
@@ -157,7 +157,7 @@ static gboolean refuse(gpointer data, GError **error)
 	return FALSE;
 }
 
-/* A refused allocation is in no database that comes back later. */
+/* A rejected allocation is in no database that is restored later. */
 static void test_what_cannot_be_written_in_place_is_refused(void)
 {
 	g_autoptr(GError) error = NULL;
@@ -182,7 +182,7 @@ static void test_what_cannot_be_written_in_place_is_refused(void)
 }
 
 /* Number of the next check of the files that fails; 0: none. */
-static guint failing_look;
+static guint failing_check;
 
 gboolean __real_rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
 					  GError **error);
@@ -192,24 +192,24 @@ gboolean __wrap_rdmad_state_file_identify(const char *path, const char *part, Rd
 gboolean __wrap_rdmad_state_file_identify(const char *path, const char *part, RdmadStateFile *file,
 					  GError **error)
 {
-	if (failing_look == 0 || --failing_look > 0)
+	if (failing_check == 0 || --failing_check > 0)
 		return __real_rdmad_state_file_identify(path, part, file, error);
 	return rdmad_error_errno(error, EIO, "%s", path);
 }
 
-/* Also of an allocation that is in the database when it is refused: its slots are free. */
-static void test_a_look_that_fails_refuses_no_later_allocation(void)
+/* The slots are free even if the rejected allocation is in the database. */
+static void test_a_failed_check_refuses_no_later_allocation(void)
 {
-	for (guint look = 1; look <= 6; look++) {
+	for (guint check = 1; check <= 6; check++) {
 		g_autoptr(GError) error = NULL;
 		g_autoptr(RdmadAllocationRef) granted = NULL;
 		AllocationsFixture f;
 
-		g_test_message("look %u", look);
+		g_test_message("check %u", check);
 		fixture_open(&f);
-		failing_look = look;
+		failing_check = check;
 		granted = allocations_fixture_grant(&f, "d", &error);
-		failing_look = 0;
+		failing_check = 0;
 		expect(&f, error ? "a b,c" : "a b,c d");
 		g_free(allocations_fixture_must_grant(&f, error ? "d,e" : "e"));
 		g_assert_null(rdmad_allocations_problem(f.allocations));
@@ -219,7 +219,7 @@ static void test_a_look_that_fails_refuses_no_later_allocation(void)
 	}
 }
 
-/* Damage that is found while it runs: memory has all that was in it. */
+/* Damage that is detected while rdmad runs: memory has all of the contents. */
 static void test_a_damaged_database_is_written_again(void)
 {
 	g_autofree char *noise = g_strnfill(4096, '\xff'), *path = NULL, *first = NULL;
@@ -262,9 +262,9 @@ static void test_a_damaged_database_is_written_again(void)
 
 const UnitTest unit_tests[] = {
 	TEST(a_allocation_is_written_where_it_is_looked_for),
-	TEST(whoever_asks_for_problems_finds_none_afterwards),
+	TEST(a_query_for_problems_restores_the_database),
 	TEST(what_cannot_be_written_in_place_is_refused),
-	TEST(a_look_that_fails_refuses_no_later_allocation),
+	TEST(a_failed_check_refuses_no_later_allocation),
 	TEST(a_damaged_database_is_written_again),
 	{ 0 },
 };

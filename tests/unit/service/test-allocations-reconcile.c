@@ -11,7 +11,7 @@
 
 #define SECOND G_USEC_PER_SEC
 
-/* A list that is asked for `after_us` from now, of a kubelet that runs for long. */
+/* Applies a list that is requested `after_us` from now, of a kubelet that has run for long. */
 static void reconcile_at(AllocationsFixture *f, const char *text, gint64 after_us)
 {
 	g_autoptr(GBytes) bytes = pod_list_text_pack(text);
@@ -42,7 +42,7 @@ static void test_allocations_get_the_names_of_their_pods(AllocationsFixture *f, 
 	}
 }
 
-static void test_a_list_older_than_the_grant_says_nothing(AllocationsFixture *f, gconstpointer data)
+static void test_a_list_older_than_the_grant_is_ignored(AllocationsFixture *f, gconstpointer data)
 {
 	g_free(allocations_fixture_must_grant(f, "a"));
 	reconcile_at(f, "before=a", -SECOND);
@@ -71,7 +71,7 @@ static RdmadPodLife every_pod_is_gone(const char *pod_namespace, const char *pod
 	return RDMAD_POD_LIFE_GONE;
 }
 
-/* The first list says nothing about the cgroup, nor the second one about kubelet: as after a suspension. */
+/* The lists show different reasons, as after a suspension of the machine. */
 static void test_lists_end_an_allocation_for_one_reason(AllocationsFixture *f, gconstpointer data)
 {
 	g_free(allocations_fixture_must_grant(f, "a"));
@@ -84,7 +84,7 @@ static void test_lists_end_an_allocation_for_one_reason(AllocationsFixture *f, g
 	allocations_fixture_expect(f, "");
 }
 
-/* As a StatefulSet makes them.  The cgroup by the name is that of the second one. */
+/* As a StatefulSet makes them.  The cgroup of that name belongs to the second pod. */
 static void test_a_pod_of_the_same_name_has_the_younger_allocation(AllocationsFixture *f,
 								   gconstpointer data)
 {
@@ -98,8 +98,8 @@ static void test_a_pod_of_the_same_name_has_the_younger_allocation(AllocationsFi
 	allocations_fixture_expect(f, "b=db-0");
 }
 
-/* A kubelet that gave a slot later than another one of the container, and lists the earlier one alone, has no later
- * container of that name. */
+/* Kubelet assigned the slot after another one of the container, and lists only the earlier one:
+ * there is no later container of that name. */
 static void test_an_older_allocation_that_is_listed_replaces_none(AllocationsFixture *f,
 								  gconstpointer data)
 {
@@ -111,7 +111,8 @@ static void test_an_older_allocation_that_is_listed_replaces_none(AllocationsFix
 	allocations_fixture_expect(f, "a=db-0 b=db-0");
 }
 
-/* Each list is seconds from the grant and what it shows; the allocation is there after the last or not. */
+/* Each list has its time in seconds after the grant, and its contents; the result is whether the
+ * allocation remains. */
 typedef struct {
 	const char *name;
 	struct {
@@ -218,7 +219,7 @@ static const char *device_of(const char *slot, gpointer data)
 	return text->str;
 }
 
-/* The state of directories, of "a,b" alone. */
+/* Only "a,b" has a directory. */
 static char *id_of(const char *const *slots, gpointer data)
 {
 	g_autofree char *text = g_strjoinv(",", (char **)slots);
@@ -276,13 +277,13 @@ static void test_what_a_module_ended_is_not_adopted(AllocationsFixture *f, gcons
 	g_assert_true(rdmad_allocations_end(f->allocations, id, "enough", NULL));
 	reconcile_at(f, "p=a", 0);
 	allocations_fixture_expect(f, "");
-	/* Once kubelet has forgotten it, it is a slot like any other. */
+	/* After kubelet has forgotten it, the slot can be adopted like any other. */
 	reconcile_at(f, "", 0);
 	reconcile_at(f, "p=a", 0);
 	allocations_fixture_expect(f, "a=p");
 }
 
-static void test_the_event_log_says_what_kubelet_told(AllocationsFixture *f, gconstpointer data)
+static void test_the_event_log_has_what_kubelet_listed(AllocationsFixture *f, gconstpointer data)
 {
 	resolver_set(f, TRUE);
 	g_free(allocations_fixture_must_grant(f, "a"));
@@ -321,7 +322,7 @@ static void test_the_same_list_again_changes_nothing(AllocationsFixture *f, gcon
 
 const UnitTest unit_tests[] = {
 	TEST(allocations_get_the_names_of_their_pods),
-	TEST(a_list_older_than_the_grant_says_nothing),
+	TEST(a_list_older_than_the_grant_is_ignored),
 	TEST(a_slot_that_moved_is_of_a_new_allocation),
 	TEST(lists_end_an_allocation_for_one_reason),
 	TEST(a_pod_of_the_same_name_has_the_younger_allocation),
@@ -333,7 +334,7 @@ const UnitTest unit_tests[] = {
 	TEST(held_slots_are_adopted),
 	TEST(without_a_resolver_nothing_is_adopted),
 	TEST(what_a_module_ended_is_not_adopted),
-	TEST(the_event_log_says_what_kubelet_told),
+	TEST(the_event_log_has_what_kubelet_listed),
 	TEST(the_same_list_again_changes_nothing),
 	{ 0 },
 };

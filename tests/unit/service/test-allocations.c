@@ -48,7 +48,7 @@ static void test_allocations_come_oldest_first(AllocationsFixture *f, gconstpoin
 	for (guint i = 0; i < G_N_ELEMENTS(slots); i++)
 		g_free(allocations_fixture_must_grant(f, slots[i]));
 	allocations_fixture_expect(f, "c a b d");
-	/* Given again, maybe to another container of the same pod. */
+	/* Assigned again, possibly to another container of the pod. */
 	g_free(allocations_fixture_must_grant(f, "a"));
 	allocations_fixture_expect(f, "c a b d a");
 	allocations_fixture_reopen(f);
@@ -283,7 +283,7 @@ static void expect_seen(AllocationsFixture *f, const char *seen)
 	g_string_truncate(f->seen, 0);
 }
 
-static void test_a_watch_hears_everything_in_order(AllocationsFixture *f, gconstpointer data)
+static void test_a_watch_gets_everything_in_order(AllocationsFixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = NULL;
 	g_autofree char *id = allocations_fixture_must_grant(f, "a");
@@ -337,7 +337,7 @@ static void test_what_a_module_leaves_is_reaped(AllocationsFixture *f, gconstpoi
 	expect_seen(f, "");
 }
 
-static void test_the_event_log_says_what_happened(AllocationsFixture *f, gconstpointer data)
+static void test_the_event_log_has_the_changes(AllocationsFixture *f, gconstpointer data)
 {
 	g_autofree char *id = allocations_fixture_must_grant(f, "a");
 
@@ -348,9 +348,9 @@ static void test_the_event_log_says_what_happened(AllocationsFixture *f, gconstp
 		f, "allocation-granted allocation-attached allocation-detached allocation-ended ");
 }
 
-/* ---- a disk that fails ---- */
+/* ---- a failing disk ---- */
 
-/* "first", and so many that they fit into no page that is free where one slot did not: not each allocation splits one. */
+/* Returns "first" and so many slots that they need a new page if a single slot does not fit. */
 static char *many_slots(void)
 {
 	GString *slots = g_string_new("first");
@@ -360,7 +360,8 @@ static char *many_slots(void)
 	return g_string_free(slots, FALSE);
 }
 
-/* Grants until it no longer works; the table then is what was acknowledged, here and on the disk. */
+/* Grants until it fails; then the table must be what was acknowledged, in memory and on the
+ * disk. */
 static void check_full_disk(AllocationsFixture *f, void (*free_space)(gpointer data), gpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -389,7 +390,7 @@ static void check_full_disk(AllocationsFixture *f, void (*free_space)(gpointer d
 	allocations_fixture_expect(f, before);
 
 	free_space(data);
-	/* By itself; the next start finds the same. */
+	/* It recovers without a restart, and the next start finds the same. */
 	g_free(allocations_fixture_must_grant(f, "by-itself"));
 	g_assert_null(rdmad_allocations_problem(f->allocations));
 	g_assert_true(rdmad_allocations_end(
@@ -490,7 +491,7 @@ static void kill_in_the_middle(const char *dir, GHashTable *ids)
 	pid = fork();
 	if (pid == 0) {
 		close(fds[0]);
-		/* The event log's lines are not for the test's own report. */
+		/* Lines of the event log must not be in the test's output. */
 		if (!freopen("/dev/null", "w", stderr))
 			_exit(1);
 		grant_for_ever(dir, fds[1]);
@@ -516,7 +517,7 @@ static void test_kill_9_loses_no_acknowledged_allocation(AllocationsFixture *f, 
 		g_hash_table_iter_init(&iter, ids);
 		while (g_hash_table_iter_next(&iter, &id, NULL))
 			g_assert_nonnull(rdmad_allocations_lookup(f->allocations, id));
-		/* At most the one that was written and not yet acknowledged. */
+		/* One more may have been written without an acknowledgement. */
 		g_assert_cmpuint(rdmad_allocations_count(f->allocations), <=,
 				 g_hash_table_size(ids) + round + 1);
 	}
@@ -539,11 +540,11 @@ const UnitTest unit_tests[] = {
 	TEST(an_ended_allocation_is_gone),
 	TEST(attachments_are_replaced_by_name),
 	TEST(bad_attachments_are_refused),
-	TEST(a_watch_hears_everything_in_order),
+	TEST(a_watch_gets_everything_in_order),
 	TEST(a_watcher_may_grant),
 	TEST(a_borrowed_allocation_lasts_for_the_turn),
 	TEST(what_a_module_leaves_is_reaped),
-	TEST(the_event_log_says_what_happened),
+	TEST(the_event_log_has_the_changes),
 	TEST(a_file_that_may_not_grow_is_an_error),
 	TEST(a_full_disk_is_an_error),
 	TEST(kill_9_loses_no_acknowledged_allocation),

@@ -15,7 +15,7 @@ typedef struct {
 	RdmadLoop *loop;
 	RdmadAttributes *attributes;
 	Turns turns;
-	GString *seen; /* "name=value," or "name," when it went */
+	GString *seen; /* "name=value,", or "name," for a removal */
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer data)
@@ -34,7 +34,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_loop_free(f->loop);
 }
 
-/* Runs the loop and checks what the watchers saw. */
+/* Runs the loop and compares what the watchers got. */
 static void expect(Fixture *f, const char *seen)
 {
 	turns_run(&f->turns);
@@ -80,7 +80,7 @@ static void test_foreach_goes_by_name(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(f->seen->str, ==, "a=1,b=2,c=3,");
 }
 
-static void test_a_watch_is_told_what_is_there_then_changes(Fixture *f, gconstpointer data)
+static void test_a_watch_gets_existing_items_then_changes(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = NULL;
 
@@ -107,7 +107,7 @@ static void test_the_same_value_again_is_no_news(Fixture *f, gconstpointer data)
 	expect(f, "");
 }
 
-static void test_a_watch_of_one_name_hears_only_of_it(Fixture *f, gconstpointer data)
+static void test_a_watch_of_one_name_gets_only_that(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = NULL;
 
@@ -128,7 +128,7 @@ static void set_from_callback(const char *name, const char *value, gpointer data
 	see(name, value, f);
 }
 
-static void test_a_watcher_may_change_what_it_is_told(Fixture *f, gconstpointer data)
+static void test_a_watcher_may_change_the_reported_item(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED =
 		rdmad_attributes_watch(f->attributes, NULL, NULL, set_from_callback, f);
@@ -181,10 +181,10 @@ static void test_bad_text_is_refused(Fixture *f, gconstpointer data)
 const UnitTest unit_tests[] = {
 	TEST(a_attribute_is_what_was_set_last),
 	TEST(foreach_goes_by_name),
-	TEST(a_watch_is_told_what_is_there_then_changes),
+	TEST(a_watch_gets_existing_items_then_changes),
 	TEST(the_same_value_again_is_no_news),
-	TEST(a_watch_of_one_name_hears_only_of_it),
-	TEST(a_watcher_may_change_what_it_is_told),
+	TEST(a_watch_of_one_name_gets_only_that),
+	TEST(a_watcher_may_change_the_reported_item),
 	TEST(attributes_go_with_their_owner),
 	TEST(bad_text_is_refused),
 	{ 0 },

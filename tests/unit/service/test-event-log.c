@@ -16,7 +16,7 @@ typedef struct {
 	RdmadEventLog *event_log;
 	Turns turns;
 	RdmadWatch *watch;
-	GString *seen; /* messages, each with a comma behind it */
+	GString *seen; /* messages, each followed by a comma */
 	guint64 last;
 	guint count;
 } Fixture;
@@ -104,7 +104,7 @@ static void test_only_the_newest_are_kept(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->last, ==, RDMAD_EVENT_LOG_MAX + 10);
 }
 
-static void test_a_watch_hears_what_comes_after_it_on_the_next_turn(Fixture *f, gconstpointer data)
+static void test_a_watch_gets_later_entries_on_the_next_turn(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = NULL;
 
@@ -126,7 +126,7 @@ static void post_many(const RdmadEventLogEntry *entry, gpointer data)
 	if (f->count++ == 0)
 		for (guint i = 0; i < RDMAD_EVENT_LOG_MAX + 1; i++)
 			post(f, "more");
-	/* Its slot has been written over, the entry itself is still there. */
+	/* Its place in the ring has another entry, but the entry still exists. */
 	g_assert_cmpstr(entry->message, ==, message);
 }
 
@@ -189,7 +189,7 @@ const UnitTest unit_tests[] = {
 	TEST(an_entry_holds_what_was_posted),
 	TEST(foreach_starts_after_a_sequence),
 	TEST(only_the_newest_are_kept),
-	TEST(a_watch_hears_what_comes_after_it_on_the_next_turn),
+	TEST(a_watch_gets_later_entries_on_the_next_turn),
 	TEST(a_watcher_may_post),
 	TEST(a_watch_may_end_in_its_own_callback),
 	TEST(what_a_module_leaves_is_reaped),

@@ -61,7 +61,7 @@ static void see_settled(gpointer data)
 
 static const RdmadInventoryOps see = { see_added, see_changed, see_removed, see_settled };
 
-/* Runs the loop and checks what the watchers saw. */
+/* Runs the loop and compares what the watchers got. */
 static void expect(Fixture *f, const char *seen)
 {
 	turns_run(&f->turns);
@@ -86,14 +86,14 @@ static GPtrArray *devices_parse(const char *text)
 	return devices;
 }
 
-static void look(Fixture *f, const char *devices)
+static void scan(Fixture *f, const char *devices)
 {
 	rdmad_inventory_replace(f->inv, devices_parse(devices), g_ptr_array_new());
 }
 
 static void test_devices_are_found_in_natural_order(Fixture *f, gconstpointer data)
 {
-	look(f, "mlx5_10 mlx5_2 mlx5_0");
+	scan(f, "mlx5_10 mlx5_2 mlx5_0");
 	g_assert_cmpuint(rdmad_inventory_count(f->inv), ==, 3);
 	g_assert_cmpstr(rdmad_inventory_nth(f->inv, 0)->id, ==, "mlx5_0");
 	g_assert_cmpstr(rdmad_inventory_nth(f->inv, 1)->id, ==, "mlx5_2");
@@ -105,15 +105,15 @@ static void test_devices_are_found_in_natural_order(Fixture *f, gconstpointer da
 	g_assert_null(rdmad_inventory_lookup_name(f->inv, "mlx5_1"));
 }
 
-/* Most events are about something else: looks that find nothing new must not add up. */
-static void test_looks_without_news_keep_nothing(Fixture *f, gconstpointer data)
+/* Most events concern something else: scans without a change must not accumulate memory. */
+static void test_scans_without_news_keep_nothing(Fixture *f, gconstpointer data)
 {
-	look(f, "a");
+	scan(f, "a");
 	expect(f, "");
 	for (guint i = 0; i < 100; i++)
-		look(f, "a");
+		scan(f, "a");
 	expect(f, "");
-	/* The list's own, and the one that watchers know. */
+	/* The references of the list, and of the watchers' list. */
 	g_assert_cmpint(rdmad_inventory_nth(f->inv, 0)->refs, <=, 2);
 }
 
@@ -121,7 +121,7 @@ typedef struct {
 	const char *before, *now, *seen;
 } Step;
 
-static void test_a_look_tells_what_it_changed(Fixture *f, gconstpointer data)
+static void test_a_scan_reports_its_changes(Fixture *f, gconstpointer data)
 {
 	static const Step steps[] = {
 		{ "", "a", "+a ;" },	     { "a b", "a b", "" },
@@ -131,45 +131,45 @@ static void test_a_look_tells_what_it_changed(Fixture *f, gconstpointer data)
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
 
 	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
-		look(f, steps[i].before);
+		scan(f, steps[i].before);
 		turns_run(&f->turns);
 		g_string_truncate(f->seen, 0);
-		look(f, steps[i].now);
+		scan(f, steps[i].now);
 		g_assert_cmpstr(f->seen->str, ==, "");
 		expect(f, steps[i].seen);
 	}
 }
 
-static void test_a_new_watch_is_told_what_is_there(Fixture *f, gconstpointer data)
+static void test_a_new_watch_gets_the_existing_items(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) first G_GNUC_UNUSED = NULL;
 	g_autoptr(RdmadWatch) second G_GNUC_UNUSED = NULL;
 
-	look(f, "a b");
+	scan(f, "a b");
 	first = rdmad_inventory_watch(f->inv, NULL, &see, f);
 	expect(f, "+a +b ;");
 	second = rdmad_inventory_watch(f->inv, NULL, &see, f);
 	expect(f, "+a +b ;");
 }
 
-static void test_nothing_is_settled_before_the_first_look(Fixture *f, gconstpointer data)
+static void test_nothing_is_settled_before_the_first_scan(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
 
 	expect(f, "");
-	look(f, "");
+	scan(f, "");
 	expect(f, ";");
-	look(f, "");
+	scan(f, "");
 	expect(f, "");
 }
 
-static void test_looks_of_one_turn_are_told_as_one(Fixture *f, gconstpointer data)
+static void test_scans_of_one_turn_are_reported_as_one(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
 
-	look(f, "a");
-	look(f, "b");
-	look(f, "b=2 c");
+	scan(f, "a");
+	scan(f, "b");
+	scan(f, "b=2 c");
 	expect(f, "+b +c ;");
 }
 
@@ -177,9 +177,9 @@ static void test_what_did_not_change_stays_the_same_object(Fixture *f, gconstpoi
 {
 	const RdmadDevice *a;
 
-	look(f, "a b");
+	scan(f, "a b");
 	a = rdmad_inventory_lookup(f->inv, "a");
-	look(f, "a b=2");
+	scan(f, "a b=2");
 	g_assert_true(rdmad_inventory_lookup(f->inv, "a") == a);
 }
 
@@ -187,16 +187,16 @@ static void test_a_borrowed_device_lasts_for_the_turn(Fixture *f, gconstpointer 
 {
 	const RdmadDevice *a;
 
-	look(f, "a");
+	scan(f, "a");
 	a = rdmad_inventory_lookup(f->inv, "a");
-	look(f, "");
-	look(f, "b");
+	scan(f, "");
+	scan(f, "b");
 	g_assert_cmpstr(a->id, ==, "a");
 }
 
 static void test_a_device_named_twice_is_held_once(Fixture *f, gconstpointer data)
 {
-	look(f, "a b a");
+	scan(f, "a b a");
 	g_assert_cmpuint(rdmad_inventory_count(f->inv), ==, 2);
 }
 
@@ -205,14 +205,14 @@ static void test_fatal_holds_until_the_device_is_there_again(Fixture *f, gconstp
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &see, f);
 	g_autoptr(GPtrArray) other = NULL;
 
-	look(f, "a b");
+	scan(f, "a b");
 	expect(f, "+a +b ;");
 	rdmad_inventory_set_fatal(f->inv, "b");
 	rdmad_inventory_set_fatal(f->inv, "b");
 	rdmad_inventory_set_fatal(f->inv, "nobody");
 	g_assert_true(rdmad_inventory_lookup(f->inv, "b")->fatal);
 	expect(f, "~b ;");
-	look(f, "a b");
+	scan(f, "a b");
 	g_assert_true(rdmad_inventory_lookup(f->inv, "b")->fatal);
 	g_assert_false(rdmad_inventory_lookup(f->inv, "a")->fatal);
 	expect(f, "");
@@ -225,10 +225,10 @@ static void test_fatal_holds_until_the_device_is_there_again(Fixture *f, gconstp
 
 static void test_fatal_is_forgotten_with_the_device(Fixture *f, gconstpointer data)
 {
-	look(f, "a");
+	scan(f, "a");
 	rdmad_inventory_set_fatal(f->inv, "a");
-	look(f, "");
-	look(f, "a");
+	scan(f, "");
+	scan(f, "a");
 	g_assert_false(rdmad_inventory_lookup(f->inv, "a")->fatal);
 }
 
@@ -250,17 +250,17 @@ static void look_again(const RdmadDevice *dev, gpointer data)
 
 	see_added(dev, f);
 	if (g_str_equal(dev->id, "a"))
-		look(f, "b");
+		scan(f, "b");
 }
 
-static void test_a_look_from_a_callback_is_told_later(Fixture *f, gconstpointer data)
+static void test_a_scan_from_a_callback_is_reported_later(Fixture *f, gconstpointer data)
 {
 	static const RdmadInventoryOps ops = { .added = look_again,
 					       .removed = see_removed,
 					       .settled = see_settled };
 	g_autoptr(RdmadWatch) watch G_GNUC_UNUSED = rdmad_inventory_watch(f->inv, NULL, &ops, f);
 
-	look(f, "a z");
+	scan(f, "a z");
 	expect(f, "+a +z ;-a -z +b ;");
 }
 
@@ -283,7 +283,7 @@ static GPtrArray *one_port(int state, guint n_gids)
 	return devices;
 }
 
-static void test_the_event_log_says_what_happened(Fixture *f, gconstpointer data)
+static void test_the_event_log_has_the_changes(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GString) said = g_string_new(NULL);
 
@@ -300,17 +300,17 @@ static void test_the_event_log_says_what_happened(Fixture *f, gconstpointer data
 			"a device-removed: a\n");
 }
 
-/* The kernel has made it again between two scans: another index. */
+/* The kernel has added the device again between two scans, with another index. */
 static void test_a_device_that_came_back_has_not_flapped(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GString) said = g_string_new(NULL);
 	GPtrArray *again = one_port(RDMAD_PORT_ACTIVE, 0);
 
 	rdmad_inventory_replace(f->inv, one_port(RDMAD_PORT_ACTIVE, 0), g_ptr_array_new());
-	rdmad_inventory_look_begins(f->inv);
+	rdmad_inventory_begin_scan(f->inv);
 	rdmad_inventory_port_event(f->inv, "a", 1, FALSE);
 	rdmad_inventory_port_event(f->inv, "a", 1, TRUE);
-	rdmad_inventory_look_begins(f->inv);
+	rdmad_inventory_begin_scan(f->inv);
 	rdmad_inventory_replace(f->inv, one_port(RDMAD_PORT_ACTIVE, 0), g_ptr_array_new());
 	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 2);
 	((RdmadDevice *)g_ptr_array_index(again, 0))->index++;
@@ -326,7 +326,7 @@ static void test_a_device_that_came_back_has_not_flapped(Fixture *f, gconstpoint
 
 static void look_at_port(Fixture *f, int state)
 {
-	rdmad_inventory_look_begins(f->inv);
+	rdmad_inventory_begin_scan(f->inv);
 	rdmad_inventory_replace(f->inv, one_port(state, 0), g_ptr_array_new());
 }
 
@@ -352,8 +352,7 @@ static void test_a_port_that_is_again_as_it_was_is_news_when_it_flapped(Fixture 
 	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 2);
 }
 
-static void test_the_event_log_says_what_was_over_before_anybody_looked(Fixture *f,
-									gconstpointer data)
+static void test_the_event_log_has_changes_between_two_turns(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GString) said = g_string_new(NULL);
 
@@ -379,7 +378,7 @@ static void test_the_event_log_says_what_was_over_before_anybody_looked(Fixture 
 	g_assert_cmpuint(rdmad_inventory_lookup(f->inv, "a")->ports[0].transitions, ==, 10);
 }
 
-static void test_events_of_ports_that_are_not_there_are_nothing(Fixture *f, gconstpointer data)
+static void test_events_of_missing_ports_are_ignored(Fixture *f, gconstpointer data)
 {
 	rdmad_inventory_port_event(f->inv, "a", 1, TRUE);
 	look_at_port(f, RDMAD_PORT_ACTIVE);
@@ -396,7 +395,7 @@ static void see_scanned(gpointer data)
 
 static const RdmadScanOps see_scans = { see_scanned };
 
-static void test_scans_that_found_nothing_are_told_to_those_who_asked(Fixture *f,
+static void test_scans_without_changes_are_reported_to_their_watchers(Fixture *f,
 								      gconstpointer data)
 {
 	G_GNUC_UNUSED g_autoptr(RdmadWatch) watch =
@@ -421,7 +420,7 @@ static void test_what_a_module_leaves_is_reaped(Fixture *f, gconstpointer data)
 	(void)!rdmad_inventory_watch(f->inv, SOME_MODULE, &see, f);
 	g_assert_cmpuint(rdmad_inventory_reap(f->inv, NULL), ==, 0);
 	g_assert_cmpuint(rdmad_inventory_reap(f->inv, SOME_MODULE), ==, 1);
-	look(f, "a");
+	scan(f, "a");
 	expect(f, "");
 }
 
@@ -430,24 +429,24 @@ static void test_what_a_module_leaves_is_reaped(Fixture *f, gconstpointer data)
 
 const UnitTest unit_tests[] = {
 	TEST(devices_are_found_in_natural_order),
-	TEST(looks_without_news_keep_nothing),
-	TEST(a_look_tells_what_it_changed),
-	TEST(a_new_watch_is_told_what_is_there),
-	TEST(nothing_is_settled_before_the_first_look),
-	TEST(looks_of_one_turn_are_told_as_one),
+	TEST(scans_without_news_keep_nothing),
+	TEST(a_scan_reports_its_changes),
+	TEST(a_new_watch_gets_the_existing_items),
+	TEST(nothing_is_settled_before_the_first_scan),
+	TEST(scans_of_one_turn_are_reported_as_one),
 	TEST(what_did_not_change_stays_the_same_object),
 	TEST(a_borrowed_device_lasts_for_the_turn),
 	TEST(a_device_named_twice_is_held_once),
 	TEST(fatal_holds_until_the_device_is_there_again),
 	TEST(fatal_is_forgotten_with_the_device),
 	TEST(gpus_are_kept_beside),
-	TEST(a_look_from_a_callback_is_told_later),
-	TEST(the_event_log_says_what_happened),
+	TEST(a_scan_from_a_callback_is_reported_later),
+	TEST(the_event_log_has_the_changes),
 	TEST(a_device_that_came_back_has_not_flapped),
 	TEST(a_port_that_is_again_as_it_was_is_news_when_it_flapped),
-	TEST(the_event_log_says_what_was_over_before_anybody_looked),
-	TEST(events_of_ports_that_are_not_there_are_nothing),
-	TEST(scans_that_found_nothing_are_told_to_those_who_asked),
+	TEST(the_event_log_has_changes_between_two_turns),
+	TEST(events_of_missing_ports_are_ignored),
+	TEST(scans_without_changes_are_reported_to_their_watchers),
 	TEST(what_a_module_leaves_is_reaped),
 	{ 0 },
 };

@@ -15,7 +15,7 @@ static RdmadPodList *parse_bytes(GBytes *bytes, GError **error)
 	return rdmad_pod_list_parse(data, size, error);
 }
 
-static void test_a_list_says_who_holds_what(void)
+static void test_a_list_has_the_holders(void)
 {
 	g_autoptr(GBytes) bytes = pod_list_text_pack("train-0=b,a,b train-1=c");
 	g_autoptr(GError) error = NULL;
@@ -53,7 +53,8 @@ static void test_the_first_listed_holds_a_slot(void)
 	g_assert_cmpstr(rdmad_pod_list_holder(list, "rdma/hca", "b")->pod_name, ==, "second");
 }
 
-/* One container with several resources, fields that a later kubelet adds, and what is not ours. */
+/* One container with several resources, fields of later versions, and resources of other
+ * plugins. */
 static void test_a_whole_message_is_understood(void)
 {
 	char *gpu[] = { (char *)"GPU-1" }, *hca[] = { (char *)"a", (char *)"b" };
@@ -134,7 +135,7 @@ static void test_a_pod_without_a_name_is_refused(void)
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 }
 
-/* Wire bytes of `n` empty pods: two bytes each, a hundred in memory. */
+/* Returns `n` empty pods: two bytes each on the wire, a hundred in memory. */
 static void test_a_message_that_grows_without_bound_is_refused(void)
 {
 	const gsize n = 4 << 20;
@@ -168,7 +169,7 @@ static void test_too_many_ids_are_refused(void)
 #define TEST(name) UNIT_TEST("/pod-list/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(a_list_says_who_holds_what),
+	TEST(a_list_has_the_holders),
 	TEST(nothing_is_an_empty_list),
 	TEST(the_first_listed_holds_a_slot),
 	TEST(a_whole_message_is_understood),

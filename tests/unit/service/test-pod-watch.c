@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods whose cgroups come and go in a directory that is laid out as the kernel has it. */
+/* Pods whose cgroups appear and disappear in a directory that imitates the kernel's */
 #include "service/pod-watch.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #define DIRECTORY LOGS "/ns_train-0_" UID
 
 typedef struct {
-	AllocationsFixture base; /* first: its functions take it */
+	AllocationsFixture base; /* first: its functions take the fixture */
 	char *root, *socket_dir, *socket;
 	RdmadGrpcServer *server;
 	RdmadWorkers *workers;
@@ -33,7 +33,7 @@ typedef struct {
 	RdmadPods *pods;
 	RdmadPodWatch *watch;
 	RdmadEvent *tick;
-	const char *text; /* what kubelet lists */
+	const char *text; /* kubelet's list */
 	guint lists;
 } Fixture;
 
@@ -184,7 +184,7 @@ static gboolean is_named(const Fixture *f)
 	return strstr(text, "=train-0") != NULL;
 }
 
-/* An allocation that podresources has named. */
+/* Makes an allocation that podresources has named. */
 static void hold(Fixture *f, const char *slot)
 {
 	g_autofree char *id G_GNUC_UNUSED = allocations_fixture_must_grant(&f->base, slot);
@@ -263,7 +263,8 @@ static void test_a_pod_is_found_whatever_comes_last(Fixture *f, gconstpointer da
 	empty(f, POD);
 	make(f, DIRECTORY);
 	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
-	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_UNKNOWN); /* it only begins, or will never */
+	g_assert_cmpint(life(f), ==,
+			RDMAD_POD_LIFE_UNKNOWN); /* its first process has not started */
 	populate(f, POD);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
 	f->text = "";
@@ -272,7 +273,7 @@ static void test_a_pod_is_found_whatever_comes_last(Fixture *f, gconstpointer da
 	assert_ends_within_a_second(f, since_us);
 }
 
-/* A pod with an allocation, its directory of logs and its cgroup (version 2), which is watched. */
+/* Makes a watched pod with an allocation, a log directory and a cgroup (version 2). */
 static void watch_pod(Fixture *f)
 {
 	make_v2(f);
@@ -291,7 +292,7 @@ static void test_kubelet_is_asked_until_it_has_seen_the_end(Fixture *f, gconstpo
 	assert_ends_within_a_second(f, g_get_monotonic_time());
 }
 
-/* A sandbox that died is made again, in the same cgroup. */
+/* A sandbox that died is recreated in the same cgroup. */
 static void test_a_pod_that_goes_on_keeps_its_allocation(Fixture *f, gconstpointer data)
 {
 	watch_pod(f);
@@ -307,7 +308,7 @@ static void test_a_pod_that_goes_on_keeps_its_allocation(Fixture *f, gconstpoint
 	g_assert_cmpuint(f->lists, ==, 0);
 }
 
-/* It lists nothing before it has read its checkpoint. */
+/* Kubelet lists nothing before it has read its checkpoint. */
 static void test_a_kubelet_that_has_just_started_is_no_proof(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -333,7 +334,7 @@ static void test_a_removed_cgroup_is_gone_though_kubelet_lists_the_pod(Fixture *
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_GONE);
 }
 
-/* As of a pod whose last process ends while rdmad is updated: kernfs has no event for the removal. */
+/* The last process of a pod ends while rdmad is updated: kernfs has no event for the removal. */
 static void test_a_cgroup_that_is_removed_without_an_event_is_gone(Fixture *f, gconstpointer data)
 {
 	make_v2(f);
@@ -400,16 +401,16 @@ static void test_only_what_is_needed_is_watched(Fixture *f, gconstpointer data)
 	make_v2(f);
 	g_assert_cmpuint(watches(), ==, 0);
 	hold(f, "a");
-	RUN_UNTIL(f, watches() == 3); /* directories of logs, kubepods, burstable */
+	RUN_UNTIL(f, watches() == 3); /* log directories, kubepods, burstable */
 	make(f, DIRECTORY);
-	RUN_UNTIL(f, watches() == 2); /* the pod's cgroup, its events */
+	RUN_UNTIL(f, watches() == 2); /* the pod's cgroup and its cgroup.events */
 	f->text = "";
 	empty(f, POD);
 	RUN_UNTIL(f, count(f) == 0);
 	RUN_UNTIL(f, watches() == 0);
 }
 
-static void test_what_cannot_be_seen_is_said(Fixture *f, gconstpointer data)
+static void test_invisible_cgroups_are_reported(Fixture *f, gconstpointer data)
 {
 	make(f, "sys");
 	g_assert_null(rdmad_pod_watch_problem(f->watch));
@@ -433,6 +434,6 @@ const UnitTest unit_tests[] = {
 	TEST(an_end_that_could_not_be_read_is_seen_later),
 	TEST(a_successor_of_the_same_name_is_another_pod),
 	TEST(only_what_is_needed_is_watched),
-	TEST(what_cannot_be_seen_is_said),
+	TEST(invisible_cgroups_are_reported),
 	{ 0 },
 };

@@ -14,14 +14,14 @@
 #define SOME_MODULE ((RdmadModule *)0x10)
 
 typedef struct {
-	AllocationsFixture base; /* first: its functions take it */
+	AllocationsFixture base; /* first: its functions take the fixture */
 	RdmadSysroot *sysroot;
 	char *socket_dir, *socket;
 	RdmadGrpcServer *server;
 	RdmadPods *pods;
 	RdmadEvent *too_long;
-	char *text;	      /* what kubelet lists */
-	RdmadGrpcStatus fail; /* instead, `failures` times */
+	char *text;	      /* kubelet's list */
+	RdmadGrpcStatus fail; /* returned instead, `failures` times */
 	guint failures;
 	guint lists, answers, good;
 	int code; /* of the last error, or -1 */
@@ -144,7 +144,7 @@ static void run_until_lists(Fixture *f, guint lists)
 	g_assert_cmpuint(f->lists, ==, lists);
 }
 
-static void test_a_refresh_says_who_holds_what(Fixture *f, gconstpointer data)
+static void test_a_refresh_updates_the_holders(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
 	set_text(f, "train-0=a,b train-1=c");
@@ -231,7 +231,7 @@ static void test_a_rate_limit_is_waited_out(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(f->lists, ==, 3);
 }
 
-static void test_other_failures_are_told(Fixture *f, gconstpointer data)
+static void test_other_failures_are_reported(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
 	f->fail = RDMAD_GRPC_INTERNAL;
@@ -280,7 +280,7 @@ static void test_an_owner_that_has_ended_is_not_called(Fixture *f, gconstpointer
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, NULL, NULL);
-	/* The one without a notification leaves nothing behind. */
+	/* A refresh without a callback is not counted. */
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 1);
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 0);
 	refresh(f);
@@ -291,7 +291,7 @@ static void test_a_refresh_that_is_cancelled_is_not_answered(Fixture *f, gconstp
 {
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
-	rdmad_loop_turn(f->base.loop); /* one is being asked for, one waits */
+	rdmad_loop_turn(f->base.loop); /* one List is running, one is waiting */
 	rdmad_pods_refresh(f->pods, SOME_MODULE, answered, f);
 	rdmad_pods_cancel(f->pods, answered, f);
 	g_assert_cmpuint(rdmad_pods_reap(f->pods, SOME_MODULE), ==, 0);
@@ -304,7 +304,7 @@ static void reap_the_other(const GError *error, gpointer data)
 	rdmad_pods_reap(((Fixture *)data)->pods, SOME_MODULE);
 }
 
-static void test_an_owner_may_end_while_others_are_told(Fixture *f, gconstpointer data)
+static void test_an_owner_may_end_while_others_are_notified(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, NULL, reap_the_other, f);
@@ -313,7 +313,7 @@ static void test_an_owner_may_end_while_others_are_told(Fixture *f, gconstpointe
 	g_assert_cmpuint(f->answers, ==, 1);
 }
 
-static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer data)
+static void test_waiters_are_notified_at_the_end(Fixture *f, gconstpointer data)
 {
 	kubelet_start(f, kubelet);
 	rdmad_pods_refresh(f->pods, NULL, answered, f);
@@ -328,20 +328,20 @@ static void test_those_who_wait_at_the_end_are_told(Fixture *f, gconstpointer da
 #define TEST(name) UNIT_FIXTURE_TEST("/pods/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
-	TEST(a_refresh_says_who_holds_what),
+	TEST(a_refresh_updates_the_holders),
 	TEST(a_refresh_names_the_allocations),
 	TEST(refreshes_that_overlap_share_one_list),
 	TEST(a_callback_may_refresh),
 	TEST(no_kubelet_is_unavailable),
 	TEST(a_bad_answer_keeps_the_last_good_one),
 	TEST(a_rate_limit_is_waited_out),
-	TEST(other_failures_are_told),
+	TEST(other_failures_are_reported),
 	TEST(a_hint_asks_until_all_allocations_are_named),
 	TEST(without_allocations_it_asks_once_and_rests),
 	TEST(loaded_allocations_are_asked_for),
 	TEST(an_owner_that_has_ended_is_not_called),
 	TEST(a_refresh_that_is_cancelled_is_not_answered),
-	TEST(an_owner_may_end_while_others_are_told),
-	TEST(those_who_wait_at_the_end_are_told),
+	TEST(an_owner_may_end_while_others_are_notified),
+	TEST(waiters_are_notified_at_the_end),
 	{ 0 },
 };

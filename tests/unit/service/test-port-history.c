@@ -7,7 +7,7 @@
 
 #define ID "0000:3b:00.0"
 
-/* One device of one port, as a look finds it. */
+/* A device with one port, as a scan finds it. */
 static RdmadDevice *device(int index, int state, int carrier_changes, guint n_gids)
 {
 	RdmadDevice *dev = rdmad_device_new(ID, "mlx5_0");
@@ -43,24 +43,25 @@ static int state_of(char letter)
 	}
 }
 
-/* Takes `found` over in the place of `*now`. */
-static void look_ends_by(RdmadPortHistory *history, gboolean hears, RdmadDevice **now,
-			 RdmadDevice *found)
+/* Ends a scan that found `found`, which replaces `*now`. */
+static void scan_end_by(RdmadPortHistory *history, gboolean expects, RdmadDevice **now,
+			RdmadDevice *found)
 {
-	if (hears)
-		rdmad_port_history_hears(history, ID);
+	if (expects)
+		rdmad_port_history_expect_events(history, ID);
 	rdmad_port_history_carry(history, *now, found);
-	rdmad_port_history_look_ends(history);
+	rdmad_port_history_end_scan(history);
 	rdmad_device_unref(*now);
 	*now = found;
 }
 
-static void look_ends(RdmadPortHistory *history, RdmadDevice **now, RdmadDevice *found)
+static void scan_end(RdmadPortHistory *history, RdmadDevice **now, RdmadDevice *found)
 {
-	look_ends_by(history, TRUE, now, found);
+	scan_end_by(history, TRUE, now, found);
 }
 
-/* "(" a scan begins, "X" it fails, "S" it is of other devices; another letter is its result, with the changes of carrier; "+" and "-" are reports. */
+/* "(" a scan begins, "X" it fails, "S" it reads other devices; other letters are its result, with
+ * the number of carrier changes; "+" and "-" are reports. */
 static guint64 transitions_of(const char *script)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
@@ -76,13 +77,13 @@ static guint64 transitions_of(const char *script)
 			continue;
 		}
 		if (!looking)
-			rdmad_port_history_look_begins(history);
+			rdmad_port_history_begin_scan(history);
 		looking = *c == '(';
 		if (*c == 'S') {
 			rdmad_port_history_skip(history, now);
-			rdmad_port_history_look_ends(history);
+			rdmad_port_history_end_scan(history);
 		} else if (!looking && *c != 'X')
-			look_ends(history, &now, device(7, state_of(*c), atoi(c + 1), 0));
+			scan_end(history, &now, device(7, state_of(*c), atoi(c + 1), 0));
 	}
 	n = now->ports[0].transitions;
 	rdmad_device_unref(now);
@@ -96,12 +97,12 @@ static void test_each_change_is_counted_once(void)
 		const char *script;
 		guint64 transitions;
 	} cases[] = {
-		/* Nobody tells. */
+		/* No reports. */
 		{ "AAA", 0 },
 		{ "AD", 1 },
 		{ "ADA", 2 },
 		{ "DIA", 2 },
-		/* The report comes before the scan. */
+		/* The report precedes the scan. */
 		{ "A-D", 1 },
 		{ "A-D+A", 2 },
 		{ "A-+A", 2 },
@@ -110,11 +111,11 @@ static void test_each_change_is_counted_once(void)
 		{ "D+-+-D", 4 },
 		{ "D+-I", 2 },
 		{ "D+A", 1 },
-		/* The report comes twice, or is of a known state. */
+		/* The report is repeated, or is of a known state. */
 		{ "A--D", 1 },
 		{ "A+A", 0 },
 		{ "A++-++A", 2 },
-		/* The telling was lost, or is late. */
+		/* A report is lost or late. */
 		{ "A-A", 2 },
 		{ "A-+D", 3 },
 		{ "AD-D", 1 },
@@ -123,7 +124,8 @@ static void test_each_change_is_counted_once(void)
 		{ "ADAD-A+D-D", 5 },
 		{ "AD-A+A", 2 },
 		{ "ADA-+-+A", 4 },
-		/* The report comes during the scan, which may have read before or after it. */
+		/* The report comes during the scan, which may have read before or after the
+		 * change. */
 		{ "A(-DD", 1 },
 		{ "A(-AD", 1 },
 		{ "A(-+AA", 2 },
@@ -134,24 +136,24 @@ static void test_each_change_is_counted_once(void)
 		{ "A(-+-AD", 3 },
 		{ "A-(+DA", 2 },
 		{ "A-(+AA", 2 },
-		/* A look at other devices. */
+		/* A scan of other devices. */
 		{ "ASD", 1 },
 		{ "A-SD", 1 },
 		{ "A-S+A", 2 },
 		{ "A-S-SD", 1 },
 		{ "A(-SD", 1 },
 		{ "A-(+SA", 2 },
-		/* A look fails. */
+		/* A scan fails. */
 		{ "A-(X+A", 2 },
 		{ "A-(+X-D", 3 },
 		{ "A-(XD", 1 },
-		/* A state that cannot be read is not a change. */
+		/* An unreadable state is not a change. */
 		{ "AUA", 0 },
 		{ "AUD", 1 },
 		{ "A-UD", 1 },
 		{ "A-+UA", 2 },
 		{ "U-D", 1 },
-		/* The carrier knows more, or the same. */
+		/* The carrier has more changes, or as many. */
 		{ "A10A12", 2 },
 		{ "A10-+A12", 2 },
 		{ "A10A12-+A12", 2 },
@@ -170,7 +172,7 @@ static void test_each_change_is_counted_once(void)
 		{ "A10I11A12", 2 },
 		{ "A10A3A3", 0 },
 		{ "A10A3A5", 2 },
-		/* The first look has no before. */
+		/* The first scan has no previous one. */
 		{ "-+A", 0 },
 		{ "(-+AA", 2 },
 	};
@@ -181,45 +183,45 @@ static void test_each_change_is_counted_once(void)
 	}
 }
 
-/* A late report is another change. */
-static void test_what_was_never_told_is_given_up(void)
+/* A late report counts as another change. */
+static void test_a_lost_report_is_given_up(void)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
-	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	g_usleep(1100000);
 	rdmad_port_history_event(history, ID, 1, FALSE);
 	rdmad_port_history_event(history, ID, 1, TRUE);
-	rdmad_port_history_look_begins(history);
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	rdmad_port_history_begin_scan(history);
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	g_assert_cmpuint(now->ports[0].transitions, ==, 4);
 	rdmad_device_unref(now);
 	rdmad_port_history_free(history);
 }
 
-/* A report in time is no other change, however long the next scan takes. */
-static void test_a_slow_look_counts_nothing_twice(void)
+/* A report in time is not another change, however long the next scan takes. */
+static void test_a_slow_scan_counts_nothing_twice(void)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 10, 0));
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 12, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 10, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 12, 0));
 	rdmad_port_history_event(history, ID, 1, FALSE);
 	rdmad_port_history_event(history, ID, 1, TRUE);
-	rdmad_port_history_look_begins(history);
+	rdmad_port_history_begin_scan(history);
 	g_usleep(1100000);
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 12, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 12, 0));
 	g_assert_cmpuint(now->ports[0].transitions, ==, 2);
 	rdmad_device_unref(now);
 	rdmad_port_history_free(history);
 }
 
-/* A million flaps take no more memory than one. */
-static void test_what_is_told_does_not_add_up_in_memory(void)
+/* A million flaps need no more memory than one. */
+static void test_reports_do_not_accumulate_in_memory(void)
 {
 	g_autofree char *flaps = g_strnfill(2000001, '-');
 	g_autofree char *script = NULL;
@@ -230,8 +232,8 @@ static void test_what_is_told_does_not_add_up_in_memory(void)
 	g_assert_cmpuint(transitions_of(script), ==, 2000001);
 }
 
-/* "A10": active, with so many changes of carrier. */
-static guint64 transitions_by_carrier(const char *script, RdmadLinkLayer layer, gboolean hears)
+/* "A10": active, with this number of carrier changes. */
+static guint64 transitions_by_carrier(const char *script, RdmadLinkLayer layer, gboolean expects)
 {
 	g_auto(GStrv) looks = g_strsplit(script, " ", -1);
 	RdmadPortHistory *history = rdmad_port_history_new();
@@ -242,7 +244,7 @@ static guint64 transitions_by_carrier(const char *script, RdmadLinkLayer layer, 
 		RdmadDevice *found = device(7, state_of(**look), atoi(*look + 1), 0);
 
 		found->ports[0].link_layer = layer;
-		look_ends_by(history, hears, &now, found);
+		scan_end_by(history, expects, &now, found);
 	}
 	n = now->ports[0].transitions;
 	rdmad_device_unref(now);
@@ -268,7 +270,7 @@ static void test_where_nobody_tells_the_carrier_is_counted(void)
 		{ "A-1 A4 A6", 2 },
 		{ "A4 A-1", 0 },
 		{ "A10 D10", 1 },
-		/* The carrier is one ahead of the state, or one behind it. */
+		/* The carrier is one change ahead of the state, or one behind it. */
 		{ "A10 A49 A50", 40 },
 		{ "A10 A11 A12", 2 },
 		{ "A10 A11 A12 A13 D13", 3 },
@@ -298,14 +300,14 @@ static void test_a_device_that_is_there_again_starts_again(void)
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
-	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 2));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_DOWN, 0, 2));
 	g_assert_cmpuint(now->ports[0].transitions, ==, 1);
 	g_assert_cmpuint(now->ports[0].gid_changes, ==, 1);
 	g_assert_cmpint(now->ports[0].changed_us, >, 0);
 	rdmad_port_history_event(history, ID, 1, TRUE);
-	rdmad_port_history_look_begins(history);
-	look_ends(history, &now, device(8, RDMAD_PORT_DOWN, 0, 0));
+	rdmad_port_history_begin_scan(history);
+	scan_end(history, &now, device(8, RDMAD_PORT_DOWN, 0, 0));
 	g_assert_cmpuint(now->ports[0].transitions, ==, 0);
 	g_assert_cmpuint(now->ports[0].gid_changes, ==, 0);
 	g_assert_cmpint(now->ports[0].changed_us, ==, 0);
@@ -318,13 +320,13 @@ static void test_each_other_gid_table_is_a_change(void)
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL, *moved;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 2));
 	g_assert_cmpuint(now->ports[0].gid_changes, ==, 0);
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 1));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 1));
 	moved = device(7, RDMAD_PORT_ACTIVE, 0, 1);
 	moved->ports[0].gids[0].index = 3;
-	look_ends(history, &now, moved);
+	scan_end(history, &now, moved);
 	g_assert_cmpuint(now->ports[0].gid_changes, ==, 2);
 	g_assert_cmpuint(now->ports[0].transitions, ==, 0);
 	g_assert_cmpint(now->ports[0].changed_us, ==, 0);
@@ -332,21 +334,21 @@ static void test_each_other_gid_table_is_a_change(void)
 	rdmad_port_history_free(history);
 }
 
-static void test_the_time_of_a_change_is_when_it_was_told(void)
+static void test_the_time_of_a_change_is_that_of_its_report(void)
 {
 	RdmadPortHistory *history = rdmad_port_history_new();
 	RdmadDevice *now = NULL;
 	gint64 told_us;
 
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	rdmad_port_history_event(history, ID, 1, FALSE);
 	told_us = g_get_real_time();
 	g_usleep(20000);
-	rdmad_port_history_look_begins(history);
-	look_ends(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
+	rdmad_port_history_begin_scan(history);
+	scan_end(history, &now, device(7, RDMAD_PORT_DOWN, 0, 0));
 	g_assert_cmpint(now->ports[0].changed_us, <=, told_us);
-	/* There was no report of this one. */
-	look_ends(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
+	/* This change was not reported. */
+	scan_end(history, &now, device(7, RDMAD_PORT_ACTIVE, 0, 0));
 	g_assert_cmpint(now->ports[0].changed_us, >, told_us);
 	rdmad_device_unref(now);
 	rdmad_port_history_free(history);
@@ -356,13 +358,13 @@ static void test_the_time_of_a_change_is_when_it_was_told(void)
 
 const UnitTest unit_tests[] = {
 	TEST(each_change_is_counted_once),
-	TEST(what_was_never_told_is_given_up),
-	TEST(a_slow_look_counts_nothing_twice),
-	TEST(what_is_told_does_not_add_up_in_memory),
+	TEST(a_lost_report_is_given_up),
+	TEST(a_slow_scan_counts_nothing_twice),
+	TEST(reports_do_not_accumulate_in_memory),
 	TEST(where_nobody_tells_the_carrier_is_counted),
 	TEST(the_carrier_of_ipoib_is_another_thing),
 	TEST(a_device_that_is_there_again_starts_again),
 	TEST(each_other_gid_table_is_a_change),
-	TEST(the_time_of_a_change_is_when_it_was_told),
+	TEST(the_time_of_a_change_is_that_of_its_report),
 	{ 0 },
 };

@@ -75,7 +75,7 @@ static void test_nobody_prepares(Fixture *f, gconstpointer data)
 {
 	g_assert_false(rdmad_preparations_wanted(f->preparations));
 	g_assert_nonnull(begin(f));
-	g_assert_cmpuint(f->done, ==, 0); /* never from inside */
+	g_assert_cmpuint(f->done, ==, 0); /* never from inside the call */
 	expect_done(f, 1);
 }
 
@@ -120,7 +120,7 @@ static void test_one_forbids(Fixture *f, gconstpointer data)
 	rdmad_preparer_free(a);
 }
 
-/* By its deadline, with a part to come; and with none, in the turn before `done`. */
+/* With a pending part at its deadline, and without one in the turn before `done`. */
 static void test_cancelled(Fixture *f, gconstpointer data)
 {
 	RdmadPreparer *a = rdmad_preparations_add(f->preparations, PREPARER_MODULE, ask, f);

@@ -17,7 +17,7 @@
 #include "../hardware/machine.h"
 #include "../support/unit.h"
 
-/* A recorded machine of almost nothing, and the services around it. */
+/* A minimal recorded machine, and the services that a scanner needs. */
 typedef struct {
 	TestMachine *machine;
 	RdmadLoop *loop;
@@ -26,8 +26,8 @@ typedef struct {
 	RdmadAttributes *attributes;
 	RdmadInventory *inventory;
 	RdmadHardware *hw;
-	GString *kinds;	 /* of the event log's entries, each with a space */
-	GString *opened; /* of the machine's files, where a test notes them */
+	GString *kinds;	 /* kinds of the event log's entries, each followed by a blank */
+	GString *opened; /* opened files of the machine, if a test records them */
 } Fixture;
 
 static void add_device(const Fixture *f, const char *name)
@@ -46,7 +46,7 @@ static void rename_sys(const Fixture *f, const char *from, const char *to)
 	g_assert_cmpint(g_rename(old, new), ==, 0);
 }
 
-/* `data`: the setting of a machine with rails, or NULL. */
+/* `data` is the setting of a machine with rails, or NULL. */
 static void setup(Fixture *f, gconstpointer data)
 {
 	f->machine = data ? test_machine_new("rails", data) : test_machine_new_empty();
@@ -70,7 +70,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_attributes_free(f->attributes);
 	rdmad_event_log_free(f->event_log);
 	rdmad_workers_free(f->workers);
-	/* A look may have used them until now. */
+	/* A scan may have used it until now. */
 	fault.opened = NULL;
 	test_machine_free(f->machine);
 	rdmad_loop_free(f->loop);
@@ -112,7 +112,7 @@ static void run_until_happened(Fixture *f, const char *kind)
 		rdmad_loop_turn(f->loop);
 }
 
-static void test_the_first_look_is_over_when_start_returns(Fixture *f, gconstpointer data)
+static void test_the_first_scan_has_ended_when_start_returns(Fixture *f, gconstpointer data)
 {
 	start(f);
 	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 1);
@@ -143,7 +143,7 @@ static void test_what_was_known_stays_when_a_look_fails(Fixture *f, gconstpointe
 	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 1);
 }
 
-static void test_a_failed_look_is_tried_again_without_a_hint(Fixture *f, gconstpointer data)
+static void test_a_failed_scan_is_retried_without_a_hint(Fixture *f, gconstpointer data)
 {
 	start(f);
 	rename_sys(f, "sys", "away");
@@ -171,7 +171,7 @@ static void run_for(Fixture *f, guint ms)
 		rdmad_loop_turn(f->loop);
 }
 
-/* Tries come 1 and 3 s after the first failure, the next one would after 7. */
+/* Retries come 1 and 3 s after the first failure; the next one would come after 7 s. */
 static void test_a_hint_does_not_wait_for_the_next_try(Fixture *f, gconstpointer data)
 {
 	gint64 began;
@@ -188,13 +188,13 @@ static void test_a_hint_does_not_wait_for_the_next_try(Fixture *f, gconstpointer
 	g_assert_cmpint(g_get_monotonic_time() - began, <, 2 * G_USEC_PER_SEC);
 }
 
-static void test_a_look_under_way_does_not_outlive_its_service(Fixture *f, gconstpointer data)
+static void test_a_running_scan_does_not_outlive_its_service(Fixture *f, gconstpointer data)
 {
 	start(f);
 	rdmad_hardware_hint(f->hw);
 	g_usleep((RDMAD_COALESCE_MS + 10) * 1000);
 	rdmad_loop_turn(f->loop);
-	/* teardown frees it with the job in the air */
+	/* teardown frees it while the job runs */
 }
 
 static void test_without_a_sysfs_there_is_no_start(Fixture *f, gconstpointer data)
@@ -206,8 +206,7 @@ static void test_without_a_sysfs_there_is_no_start(Fixture *f, gconstpointer dat
 	g_assert_nonnull(error);
 }
 
-static void test_a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again(Fixture *f,
-										gconstpointer data)
+static void test_an_unreadable_device_is_kept_and_scanned_again(Fixture *f, gconstpointer data)
 {
 	start(f);
 	fault.errnum = EMFILE;
@@ -252,7 +251,7 @@ static void run_until_state(Fixture *f, guint i, int wanted)
 		rdmad_loop_turn(f->loop);
 }
 
-/* All ports are down, which a scan of their device will find. */
+/* Sets all ports down, which a scan of their device will find. */
 static void start_and_turn_down(Fixture *f)
 {
 	start(f);
@@ -290,7 +289,7 @@ static void test_a_hint_for_a_device_reads_no_other(Fixture *f, gconstpointer da
 	g_assert_cmpint(state(f, 2), ==, RDMAD_PORT_ACTIVE);
 	g_assert_cmpuint(device(f, 1)->n_chardevs, ==, first->n_chardevs);
 	g_assert_cmpuint(device(f, 1)->ports[0].transitions, ==, 1);
-	/* All of them after all. */
+	/* Now all devices. */
 	rdmad_hardware_hint(f->hw);
 	run_until_state(f, 2, RDMAD_PORT_DOWN);
 	g_assert_cmpint(state(f, 0), ==, RDMAD_PORT_DOWN);
@@ -316,7 +315,7 @@ static void test_a_hint_for_no_device_is_none(Fixture *f, gconstpointer data)
 	g_assert_false(rdmad_hardware_hint_device(f->hw, "0000:00:1f.7"));
 }
 
-static void test_a_device_that_is_not_where_it_was_is_looked_for(Fixture *f, gconstpointer data)
+static void test_a_device_that_moved_causes_a_full_scan(Fixture *f, gconstpointer data)
 {
 	g_autofree char *path = NULL;
 
@@ -325,7 +324,7 @@ static void test_a_device_that_is_not_where_it_was_is_looked_for(Fixture *f, gco
 	rename_sys(f, path, "sys/away");
 	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 1)->id));
 	run_until_happened(f, "device-removed");
-	/* A scan of all has found that. */
+	/* A scan of all devices has found it. */
 	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 2);
 	g_assert_cmpint(state(f, 0), ==, RDMAD_PORT_DOWN);
 }
@@ -387,19 +386,19 @@ static void test_an_interface_names_its_device_while_it_is_the_one_that_it_was(F
 	UNIT_FIXTURE_TEST("/scanner/" #name, Fixture, "RAILS=3", setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
-	TEST(the_first_look_is_over_when_start_returns),
+	TEST(the_first_scan_has_ended_when_start_returns),
 	TEST(a_recorded_machine_has_no_verbs),
 	TEST(a_hint_finds_what_has_come),
 	TEST(what_was_known_stays_when_a_look_fails),
-	TEST(a_device_that_cannot_be_looked_at_stays_and_is_looked_at_again),
-	TEST(a_failed_look_is_tried_again_without_a_hint),
+	TEST(an_unreadable_device_is_kept_and_scanned_again),
+	TEST(a_failed_scan_is_retried_without_a_hint),
 	TEST(a_hint_does_not_wait_for_the_next_try),
-	TEST(a_look_under_way_does_not_outlive_its_service),
+	TEST(a_running_scan_does_not_outlive_its_service),
 	TEST(without_a_sysfs_there_is_no_start),
 	TEST_OF_RAILS(a_hint_for_a_device_reads_no_other),
 	TEST_OF_RAILS(a_hint_for_a_device_while_another_is_scanned),
 	TEST_OF_RAILS(a_hint_for_no_device_is_none),
-	TEST_OF_RAILS(a_device_that_is_not_where_it_was_is_looked_for),
+	TEST_OF_RAILS(a_device_that_moved_causes_a_full_scan),
 	TEST_OF_RAILS(a_device_that_cannot_be_read_alone_is_read_with_all),
 	TEST_OF_RAILS(an_interface_names_its_device_while_it_is_the_one_that_it_was),
 	{ 0 },

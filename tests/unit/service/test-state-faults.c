@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A database that is sound, on a system that is not: it is never given up. */
+/* A sound database on a failing system: it is never set aside */
 #include <rdmad/allocations.h>
 #include <rdmad/error.h>
 #include <sqlite3.h>
@@ -83,7 +83,7 @@ static const struct {
 	{ FAULT_SIZE, SQLITE_IOERR_NOMEM },
 };
 
-/* Opens with one failure at the nth call; FALSE when there were fewer calls. */
+/* Opens with a failure of the nth call; returns FALSE if there were fewer calls. */
 static gboolean open_with_fault(const char *dir, guint fault, guint nth)
 {
 	g_autofree char *aside = NULL;
@@ -99,7 +99,7 @@ static gboolean open_with_fault(const char *dir, guint fault, guint nth)
 	g_assert_no_error(error);
 	g_assert_nonnull(state);
 	expect_all(state);
-	/* Not a handle that only reads. */
+	/* The handle must accept writes. */
 	rdmad_state_try(state, &error);
 	g_assert_no_error(error);
 	return fired;
@@ -118,7 +118,7 @@ static void test_one_failure_at_any_call_of_opening_loses_nothing(void)
 	g_assert_cmpuint(tried, >, 50);
 }
 
-/* Nothing is renamed: the next start finds it. */
+/* Nothing is renamed, so the next start finds the database. */
 static void test_failures_that_last_are_an_error_and_no_damage(void)
 {
 	static const struct {
@@ -148,7 +148,7 @@ static void test_failures_that_last_are_an_error_and_no_damage(void)
 	}
 }
 
-/* A checkpoint of it would be undone by the part before the hole, which a power failure leaves. */
+/* A power failure keeps the part before the hole, which would undo a checkpoint. */
 static void test_a_log_with_a_hole_is_left_for_the_next_handle(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();
@@ -169,7 +169,7 @@ static void test_a_log_with_a_hole_is_left_for_the_next_handle(void)
 	g_assert_false(g_file_test(log, G_FILE_TEST_EXISTS));
 }
 
-/* A lock is asked for once, at the start: no later one can hold up the loop. */
+/* A lock is taken only at the start, so that none can block the loop later. */
 static void test_no_lock_is_taken_while_it_runs(void)
 {
 	g_autoptr(Scratch) dir = scratch_new();

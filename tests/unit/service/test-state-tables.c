@@ -127,7 +127,7 @@ static void assert_names(Fixture *f, const char *expected)
 	g_assert_cmpstr(names->str, ==, expected);
 }
 
-/* The same statement within its own rows, as deep as there are rows. */
+/* Executes the same statement for each of its rows, recursively. */
 static gboolean read_within(const RdmadRow *row, gpointer data, GError **error)
 {
 	Fixture *f = data;
@@ -146,7 +146,7 @@ static void test_a_statement_may_run_within_itself(Fixture *f, gconstpointer dat
 		g_assert_true(rdmad_tables_read(f->tables, "SELECT name FROM module_test_steps",
 						NULL, 0, read_within, f, &error));
 		g_assert_no_error(error);
-		/* Two rows at each of three depths, and two of the last. */
+		/* Two rows at each of three levels, and two of the last one. */
 		g_assert_cmpuint(f->calls, ==, 8);
 	}
 }
@@ -174,7 +174,7 @@ static void test_what_fails_half_way_leaves_nothing(Fixture *f, gconstpointer da
 	g_clear_error(&error);
 	f->fail = FALSE;
 	g_assert_true(rdmad_tables_write(f->tables, insert_two, f, &error));
-	/* The keys are taken now. */
+	/* The keys exist already. */
 	g_assert_false(rdmad_tables_write(f->tables, insert_two, f, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
 	assert_names(f, "one two ");
@@ -284,12 +284,12 @@ static void test_a_write_into_a_lost_database_is_done_again(Fixture *f, gconstpo
 	g_autoptr(GError) error = NULL;
 
 	f->losses = 1;
-	rdmad_state_set_home(f->state, home, f);
+	rdmad_state_set_restore(f->state, home, f);
 	g_assert_true(rdmad_tables_write(f->tables, insert_two, f, &error));
 	g_assert_cmpuint(f->calls, ==, 2);
 	g_assert_cmpuint(f->homes, ==, 3);
 	assert_names(f, "rewritten one two ");
-	/* Before, after the first time, and after the second. */
+	/* Before the write, after the first try, and after the second. */
 	f->losses = 3;
 	f->fail = FALSE;
 	g_assert_true(rewrite_all(f, NULL));

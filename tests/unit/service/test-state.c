@@ -104,7 +104,7 @@ static GPtrArray *load(RdmadState *state)
 	return allocations;
 }
 
-/* A closed database with `n` allocations, all in the main file. */
+/* Makes a closed database with `n` allocations, all in the main file. */
 static void fill(Fixture *f, guint n)
 {
 	g_autoptr(RdmadState) state = open_state(f, NULL);
@@ -211,7 +211,7 @@ static void execute(Fixture *f, const char *sql)
 	sqlite3_close(db);
 }
 
-/* As version 4 left it.  The first two allocations are of one pod and share a slot. */
+/* A database of version 4.  The first two allocations are of one pod and share a slot. */
 static const char version_4[] =
 	"PRAGMA journal_mode = WAL;"
 	"CREATE TABLE allocations (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, resource TEXT "
@@ -262,7 +262,7 @@ static void test_an_older_database_is_read(Fixture *f, gconstpointer data)
 	g_autoptr(RdmadState) state = NULL;
 
 	execute(f, version_4);
-	/* The second time it is a present one. */
+	/* The second time, its version is current. */
 	for (guint i = 0; i < 2; i++) {
 		g_autoptr(GPtrArray) allocations = NULL;
 
@@ -286,7 +286,7 @@ static void test_the_files_are_private(Fixture *f, gconstpointer data)
 	g_autoptr(RdmadState) state = NULL;
 	g_autoptr(RdmadAllocationRef) allocation = sample_allocation("a");
 
-	/* Somebody made it readable for all. */
+	/* Another program has made it readable for all. */
 	g_assert_true(g_file_set_contents(path, "", 0, NULL));
 	g_assert_cmpint(chmod(path, 0666), ==, 0);
 	state = open_state(f, NULL);
@@ -318,7 +318,8 @@ static void put_many(RdmadState *state, guint n)
 	}
 }
 
-/* No answer waits for that: a log that is short is copied after a while, a long one on the next turn. */
+/* No response waits for a checkpoint: a short log is copied after a while, a long one on the next
+ * turn. */
 static void test_the_log_is_copied_by_the_loop(Fixture *f, gconstpointer data)
 {
 	static const guint writes[] = { 80, 300 };
@@ -535,7 +536,7 @@ static void test_a_damaged_database_is_set_aside(Fixture *f, gconstpointer data)
 	}
 }
 
-/* With any byte wrong the state opens, and the damaged file is still there to look at. */
+/* With any wrong byte, the state opens, and a damaged file is kept. */
 static void test_any_flipped_byte_opens(Fixture *f, gconstpointer data)
 {
 	g_autofree char *good = NULL;
@@ -554,7 +555,7 @@ static void test_any_flipped_byte_opens(Fixture *f, gconstpointer data)
 		bad[at] ^= (char)g_test_rand_int_range(1, 256);
 		g_assert_true(g_file_set_contents(f->db, bad, (gssize)size, NULL));
 		state = rdmad_state_open(f->dir, &aside, &error);
-		/* The version is in the header too: 60 to 63. */
+		/* The header has the version, too: bytes 60 to 63. */
 		if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_ABI) && at >= 60 && at < 64)
 			continue;
 		g_assert_no_error(error);
@@ -632,7 +633,7 @@ static void test_without_a_directory_it_lives_in_memory(Fixture *f, gconstpointe
 	g_assert_cmpuint(allocations->len, ==, 1);
 }
 
-/* To whoever asks for an allocation the request was good: RDMAD_ERROR_INVALID would blame it. */
+/* RDMAD_ERROR_INVALID would blame the request, which is valid. */
 static void test_damage_under_an_open_database_is_a_failed_write(Fixture *f, gconstpointer data)
 {
 	g_autofree char *noise = g_strnfill(4096, '\xff');

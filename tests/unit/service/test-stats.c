@@ -259,7 +259,7 @@ static void test_series_over_the_limit_are_not_counted(Fixture *f, gconstpointer
 	g_assert_nonnull(strstr(f->seen->str, " {m1,} 2 "));
 	g_assert_nonnull(strstr(f->seen->str, " {m4095,} 1"));
 	g_assert_null(strstr(f->seen->str, " {m4096,}"));
-	/* A link that is removed makes room. */
+	/* Dropping the series of a removed link makes room. */
 	rdmad_stat_drop(stat, LABELS("m1", ""));
 	rdmad_stat_add(stat, 3, LABELS("late", ""));
 	g_string_truncate(f->seen, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Never ends its drain, cannot reload, is never ready and gives the reason where it has a value. */
+/* Never completes its drain, rejects reloads, and is never ready; has a reason if `value` is set */
 #include "recorder.h"
 
 static void busy_drain(gpointer state)

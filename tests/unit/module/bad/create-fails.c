@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fails to be created, without a reason. */
+/* Fails in create(), without a reason */
 #include "recorder.h"
 
 static gpointer create_fails_create(RdmadModule *self, const RdmadConfigNode *config,

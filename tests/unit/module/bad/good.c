@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does all that is asked of it; answers a drain at once. */
+/* Succeeds in all callbacks; completes a drain at once */
 #include "recorder.h"
 
 static void good_drain(gpointer state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Has no stop. */
+/* Has no stop() */
 #include "recorder.h"
 
 RDMAD_MODULE_DEFINE("incomplete", .description = "", .create = recorder_create,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gives nothing back. */
+/* Frees nothing */
 #include <rdmad/attributes.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>

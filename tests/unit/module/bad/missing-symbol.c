@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls what this daemon does not have. */
+/* Calls a function that the daemon does not have */
 #include "recorder.h"
 
 RDMAD_API void rdmad_from_the_future(void);

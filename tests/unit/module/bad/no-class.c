@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Some library. */
+/* A library that is not a module */
 #include <rdmad/types.h>
 
 RDMAD_API int some_library(void);

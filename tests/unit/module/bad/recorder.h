@@ -61,7 +61,7 @@ static inline gboolean recorder_start(gpointer state, GError **error)
 	return !r->refuse_start;
 }
 
-/* Refuses the value "refuse". */
+/* Rejects the value "refuse". */
 static inline gboolean recorder_reload(gpointer state, const RdmadConfigNode *config,
 				       GError **error)
 {

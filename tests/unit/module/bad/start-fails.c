@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cannot be started. */
+/* Fails in start() */
 #include "recorder.h"
 
 static gboolean start_fails_start(gpointer state, GError **error)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of another time: only the first two members are where this daemon thinks they are. */
+/* Has another ABI number; only the first two members of its class are where the daemon expects
+ * them */
 #include <rdmad/types.h>
 
 RDMAD_API extern const guint32 rdmad_module_class[2];

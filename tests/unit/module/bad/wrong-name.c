@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Was renamed. */
+/* Has another name than its file */
 #include "recorder.h"
 
 RDMAD_MODULE_DEFINE("another", .description = "", .create = recorder_create,
