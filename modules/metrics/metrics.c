@@ -150,6 +150,8 @@ static void metrics_doctor(gpointer state, json_t *findings)
 	Metrics *metrics = state;
 
 	scrapes_doctor(metrics->scrapes, findings);
+	if (metrics->page)
+		page_doctor(metrics->page, findings);
 }
 
 static const RdmadCapability capabilities[] = {
