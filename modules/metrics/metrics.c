@@ -89,6 +89,17 @@ static gboolean metrics_show(Metrics *metrics, const MetricsSettings *settings, 
 	return !settings->page || metrics->page;
 }
 
+static gboolean metrics_rehearse(gpointer state, GError **error)
+{
+	const Metrics *metrics = state;
+	RdmadHttp *http = rdmad_module_http(metrics->self);
+
+	for (char **address = metrics->settings->listen; *address; address++)
+		if (!rdmad_http_rehearse(http, *address, metrics->settings->web_config, error))
+			return FALSE;
+	return TRUE;
+}
+
 static gboolean metrics_start(gpointer state, GError **error)
 {
 	Metrics *metrics = state;
@@ -160,6 +171,7 @@ static const RdmadCapability capabilities[] = {
 };
 
 RDMAD_MODULE_DEFINE("metrics", .description = "Exports counters of RDMA devices",
-		    .create = metrics_create, .start = metrics_start, .reload = metrics_reload,
-		    .stop = metrics_stop, .destroy = metrics_destroy, .status = metrics_status,
-		    .doctor = metrics_doctor, .capabilities = capabilities);
+		    .create = metrics_create, .rehearse = metrics_rehearse, .start = metrics_start,
+		    .reload = metrics_reload, .stop = metrics_stop, .destroy = metrics_destroy,
+		    .status = metrics_status, .doctor = metrics_doctor,
+		    .capabilities = capabilities);
