@@ -311,6 +311,19 @@ gboolean rdmad_modules_create_all(RdmadModules *modules, const GPtrArray *entrie
 	return FALSE;
 }
 
+gboolean rdmad_modules_rehearse(const RdmadModules *modules, GError **error)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+
+		if (!slot->module || slot->optional || rdmad_module_rehearse(slot->module, error))
+			continue;
+		g_prefix_error(error, "module %s: ", slot->name);
+		return FALSE;
+	}
+	return TRUE;
+}
+
 void rdmad_modules_check(const RdmadModules *modules, RdmadCheckFunc warn, gpointer data)
 {
 	for (guint i = 0; i < modules->slots->len; i++) {
