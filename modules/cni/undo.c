@@ -79,12 +79,19 @@ static void finish(CniUndo *undo)
 
 static void ipam_next(CniUndo *undo);
 
+/* An ADD that the plugin has not answered: where it refuses the version now, it refused that, too. */
+static gboolean ipam_has_given_nothing(const CniUndo *undo, const GError *error)
+{
+	return undo->attachment->state == CNI_STATE_BEGUN &&
+	       g_error_matches(error, CNI_ERROR, CNI_ERROR_VERSION);
+}
+
 static void ipam_done(CniResult *result, const GError *error, gpointer data)
 {
 	CniUndo *undo = data;
 
 	undo->ipam = NULL;
-	if (error) {
+	if (error && !ipam_has_given_nothing(undo, error)) {
 		undo_end(undo, error);
 		return;
 	}

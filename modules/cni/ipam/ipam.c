@@ -109,6 +109,12 @@ static gboolean is_gc_unsupported(const CniIpam *ipam, json_int_t code)
 		code == CNI_ERROR_ENVIRONMENT);
 }
 
+static CniError code_of(json_int_t code)
+{
+	return code == CNI_ERROR_TRY_AGAIN || code == CNI_ERROR_VERSION ? (CniError)code
+									: CNI_ERROR_IPAM;
+}
+
 static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result, GError **error)
 {
 	json_t *json =
@@ -118,9 +124,7 @@ static gboolean failure_set(const CniIpam *ipam, const RdmadChildResult *result,
 	const json_int_t code = json_integer_value(json_object_get(json, "code"));
 
 	if (!is_gc_unsupported(ipam, code))
-		cni_refuse(error,
-			   code == CNI_ERROR_TRY_AGAIN ? CNI_ERROR_TRY_AGAIN : CNI_ERROR_IPAM,
-			   "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
+		cni_refuse(error, code_of(code), "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
 			   message		 ? message
 			   : result->errors.size ? result->errors.bytes
 						 : "it failed without output",

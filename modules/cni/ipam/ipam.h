@@ -17,7 +17,8 @@
 typedef struct CniIpam CniIpam;
 
 /* Called once, on the loop.  `result` is NULL for DEL, CHECK and GC, else owned by the callee.
- * CNI_ERROR_IPAM, or CNI_ERROR_TRY_AGAIN at the deadline. */
+ * CNI_ERROR_IPAM; CNI_ERROR_TRY_AGAIN, also at the deadline; CNI_ERROR_VERSION: the plugin refused the
+ * version, and did nothing. */
 typedef void (*CniIpamDone)(CniResult *result, const GError *error, gpointer data);
 
 typedef struct {
