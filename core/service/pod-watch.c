@@ -23,6 +23,7 @@
 #define PODS_MAX    1024u /* limit of pods with allocations; kubelet's default is 110 */
 #define LOGS_MAX    4096u
 #define SETTLE_MS   20
+#define RETRY_MS    1000
 #define SCAN_GAP_US (200 * 1000)
 
 /* A pod is lost if it has a log directory, but no cgroup.  It has ended if scans find this for a
@@ -415,8 +416,10 @@ static void seek_now(gpointer data)
 	watch->scanned_us = rdmad_now_us();
 	watch->scan =
 		rdmad_work_submit(watch->workers, NULL, &scan_class, watch->root, 0, watch, &error);
-	if (!watch->scan)
-		rdmad_warn("cannot find the cgroups of pods: %s", error->message);
+	if (watch->scan)
+		return;
+	rdmad_warn("cannot find the cgroups of pods: %s", error->message);
+	rdmad_event_arm(watch->seek, RETRY_MS);
 }
 
 static void seek_lost(gpointer data)

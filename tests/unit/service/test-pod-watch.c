@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <rdmad/grpc.h>
+#include <rdmad/work.h>
 #include <string.h>
 
 #include "base/work.h"
@@ -396,6 +397,29 @@ static guint watches(void)
 	return n;
 }
 
+/* Runs until `*input` is set. */
+static gpointer run_until_released(gpointer input, const RdmadJob *job, GError **error)
+{
+	while (!g_atomic_int_get((gint *)input))
+		g_usleep(1000);
+	return NULL;
+}
+
+static void test_a_scan_that_is_refused_is_repeated(Fixture *f, gconstpointer data)
+{
+	static const RdmadJobClass klass = { .name = "long", .run = run_until_released };
+	gint released = FALSE;
+
+	make_v2(f);
+	make(f, DIRECTORY);
+	while (rdmad_work_submit(f->workers, NULL, &klass, &released, 0, NULL, NULL))
+		;
+	hold(f, "a");
+	run_for(f, 100);
+	g_atomic_int_set(&released, TRUE);
+	RUN_UNTIL(f, rdmad_pod_watch_count(f->watch) == 1);
+}
+
 static void test_only_what_is_needed_is_watched(Fixture *f, gconstpointer data)
 {
 	make_v2(f);
@@ -433,6 +457,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_cgroup_that_is_removed_without_an_event_is_gone),
 	TEST(an_end_that_could_not_be_read_is_seen_later),
 	TEST(a_successor_of_the_same_name_is_another_pod),
+	TEST(a_scan_that_is_refused_is_repeated),
 	TEST(only_what_is_needed_is_watched),
 	TEST(invisible_cgroups_are_reported),
 	{ 0 },
