@@ -71,7 +71,6 @@ void cni_request_free(CniRequest *request)
 	g_free(request->network);
 	g_free(request->ipam_type);
 	g_free(request->device_id);
-	g_free(request->device_info_file);
 	g_array_unref(request->ips);
 	g_free(request->pod_networks);
 	cni_network_keys_clear(&request->keys);
@@ -354,12 +353,6 @@ static gboolean annotation_find(CniRequest *request, const json_t *runtime, GErr
 			    error);
 }
 
-/* rdmad writes this file as root, so the path must be in Multus' directory for these files. */
-static gboolean device_info_file_check(const char *path)
-{
-	return !path || (path_check(path) && strstr(path, "/devinfo/cni/") && !strstr(path, "/.."));
-}
-
 static gboolean runtime_parse(CniRequest *request, GError **error)
 {
 	const json_t *runtime = json_object_get(request->config, "runtimeConfig");
@@ -369,14 +362,8 @@ static gboolean runtime_parse(CniRequest *request, GError **error)
 	if (!string_parse(runtime, "deviceID", NAME_MAX_BYTES, &request->device_id, error) ||
 	    !string_parse(request->config, "deviceID", NAME_MAX_BYTES, &request->device_id,
 			  error) ||
-	    !string_parse(request->config, "pciBusID", NAME_MAX_BYTES, &request->device_id,
-			  error) ||
-	    !string_parse(runtime, "CNIDeviceInfoFile", PATH_MAX - 1, &request->device_info_file,
-			  error))
+	    !string_parse(request->config, "pciBusID", NAME_MAX_BYTES, &request->device_id, error))
 		return FALSE;
-	if (!device_info_file_check(request->device_info_file))
-		return cni_refuse(error, CNI_ERROR_CONFIG,
-				  "runtimeConfig: CNIDeviceInfoFile: not below devinfo/cni");
 	return mac_parse(request, runtime, error) && ips_parse(request, runtime, error) &&
 	       guid_parse(request, runtime, error) && annotation_find(request, runtime, error);
 }

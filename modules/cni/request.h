@@ -60,12 +60,11 @@ typedef struct {
 	struct json_t *config;			  /* as received, with all keys */
 	char *network;				  /* name of the network */
 	char *ipam_type;			  /* NULL: the device's own addresses */
-	char *device_id;	/* runtimeConfig.deviceID, else deviceID, else pciBusID */
-	char *device_info_file; /* runtimeConfig.CNIDeviceInfoFile */
-	RdmadMac mac;		/* runtimeConfig.mac, else MAC of CNI_ARGS */
-	GArray *ips;		/* of RdmadIp: runtimeConfig.ips */
-	guint64 guid;		/* runtimeConfig.infinibandGUID; 0: none */
-	char *pod_networks;	/* the annotation k8s.volcengine.com/pod-networks */
+	char *device_id;    /* runtimeConfig.deviceID, else deviceID, else pciBusID */
+	RdmadMac mac;	    /* runtimeConfig.mac, else MAC of CNI_ARGS */
+	GArray *ips;	    /* of RdmadIp: runtimeConfig.ips */
+	guint64 guid;	    /* runtimeConfig.infinibandGUID; 0: none */
+	char *pod_networks; /* the annotation k8s.volcengine.com/pod-networks */
 	CniNetworkKeys keys;
 	CniResult *previous; /* prevResult; NULL also if malformed in a DEL */
 	GArray *valid;	     /* GC: of CniAttachmentKey; empty: no attachment is valid */

@@ -145,7 +145,6 @@ class Tables(Input):
             "device number": ({"runtimeConfig": {"deviceID": 7}}, 7),
             "device nobody has": ({"runtimeConfig": {"deviceID": "0000:ff:00.0"}}, 100),
             "prevResult text": ({"prevResult": "x"}, 6), "prevResult ips": ({"prevResult": {"ips": [{}]}}, 6),
-            "info file": ({"runtimeConfig": {"CNIDeviceInfoFile": "/etc/shadow"}}, 7),
         }
         for name, (change, code) in rows.items():
             with self.subTest(name):
