@@ -218,10 +218,13 @@ class VirtualFunctionsTest(PoolsCase):
         self.assertIn("explain", self.rdmad("commands").stdout)
         for words, text in ((("explain", "a", "b"), 'unexpected argument "b"'),
                             (("explain", "--bogus"), "bogus"),
-                            (("nonsense",), 'a command "nonsense"')):
+                            (("explain", "--jsno"), "did you mean `--json`?"),
+                            (("explian", "a"), "did you mean `explain`?"),
+                            (("nonsense",), 'unknown command "nonsense"; see `rdmad help`')):
             wrong = self.rdmad(*words)
             self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), words)
             self.assertIn(text, wrong.stderr)
+            self.assertEqual(len(wrong.stderr.splitlines()), 1, wrong.stderr)
 
     def test_who_asks_for_no_device_is_told_so(self):
         self.both(self.VFS % ("0-1", ""))
