@@ -13,15 +13,16 @@
 #include "network.h"
 #include "node.h"
 #include "runtime.h"
+#include "tree.h"
 
 #define PODS_MAX    10u
 #define EFFECTS_MAX 60u
 #define WINDOW_US   SIM_S
 
 static const char *const names[N_ACTIONS] = {
-	"nothing", "pod",     "burst",	  "exit",    "delete", "restart", "reload", "stop",
-	"gc",	   "check",   "kubelet",  "wipe",    "hang",   "port",	  "plug",   "disk",
-	"clock",   "suspend", "executor", "netlink", "crash",  "power",
+	"nothing", "pod",   "burst",   "exit",	   "delete",  "restart", "reload", "second",
+	"stop",	   "gc",    "check",   "kubelet",  "wipe",    "hang",	 "port",   "plug",
+	"disk",	   "clock", "suspend", "executor", "netlink", "crash",	 "power",
 };
 
 typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, N_LATER } Later;
@@ -189,6 +190,18 @@ static void clock_change(void)
 
 /* ---- the end of a life ---- */
 
+static void second_start(void)
+{
+	const guint64 changes = tree_changes();
+
+	LifeEnd how;
+
+	if (!life_is_on() || life_is_over())
+		return;
+	how = life_second(node_options());
+	judge_second(how == LIFE_FAILED, tree_changes() - changes);
+}
+
 static void crash_soon(gboolean with_power)
 {
 	const guint effects = decide(actions.decisions, DECIDE_EFFECTS, EFFECTS_MAX);
@@ -283,6 +296,9 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_RELOAD:
 		node_configure((NodeConfig)decide(decisions, DECIDE_HOW, NODE_CONFIG_BROKEN + 1));
 		life_reload();
+		break;
+	case ACTION_SECOND:
+		second_start();
 		break;
 	case ACTION_STOP:
 		judge_disturbed();

@@ -17,6 +17,7 @@ typedef enum {
 	ACTION_DELETE,	 /* an ended one is deleted */
 	ACTION_RESTART,	 /* it ends, and is started again */
 	ACTION_RELOAD,	 /* with the same configuration, another or a broken one */
+	ACTION_SECOND,	 /* another rdmad is started beside it */
 	ACTION_STOP,	 /* rdmad is stopped and started again */
 	ACTION_GC,	 /* the runtime tells which sandboxes it has */
 	ACTION_CHECK,	 /* and asks whether one is as it was made */

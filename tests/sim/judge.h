@@ -28,6 +28,8 @@ void judge_pre_started(const Pod *pod, const char *error, gint64 took_us);
 void judge_unanswered(void);
 /* Kubelet starts again.  Without its checkpoint allocations that it had not named may stay while a pod lives. */
 void judge_restarted(gboolean forgets);
+/* A second rdmad has ended, after so many changes of files. */
+void judge_second(gboolean refused, guint64 changes);
 /* rdmad stops, or its executor or the kernel below has failed: what an ADD did may stay until the next look. */
 void judge_disturbed(void);
 void judge_attached(const Sandbox *sandbox);

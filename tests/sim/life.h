@@ -21,6 +21,11 @@ typedef enum {
 /* Runs rdmad until it ends. */
 LifeEnd life_run(const RdmadOptions *options);
 gboolean life_is_on(void);
+/*
+ * An operator starts a second rdmad, which finds that one runs, and ends: on the stack of the first, which waits in
+ * its loop, so that the second may not wait for it (--lock-wait 0), and nothing is handed over to it.
+ */
+LifeEnd life_second(const RdmadOptions *options);
 /* Signals of an operator. */
 void life_stop(void);
 void life_reload(void);

@@ -25,6 +25,7 @@ typedef enum {
 	PLANT_EVENTS_ALONE,    /* a cgroup is read only when an event tells of it */
 	PLANT_INIT_ENDED, /* the allocation of an init container ends with that of the next one */
 	PLANT_NO_LIMIT,	  /* the start of a container waits for what never comes */
+	PLANT_NO_LOCK,	  /* the file of a lock is removed, as one that was left */
 	PLANT_NO_REPLAY,  /* what the life before has left of CNI's steps is not looked at */
 	N_PLANTS,
 } Plant;

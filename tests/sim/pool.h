@@ -10,5 +10,7 @@
 
 void pool_begin(Decisions *decisions);
 gint64 pool_due_us(void);
+/* A second rdmad has another one for a moment: it is set aside, and brought back. */
+void pool_set_aside(gboolean aside);
 /* Runs the job that is due first. */
 void pool_work(void);

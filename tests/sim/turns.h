@@ -24,6 +24,9 @@ void turns_begin(const TurnsOps *ops, Decisions *decisions);
 /* A new loop: the one of kubelet, until turns_end(); all that are made by rdmad are rdmad's. */
 RdmadLoop *turns_kubelet_loop_new(void);
 void turns_end(void);
+/* A second rdmad has its own for a moment: rdmad's loop is set aside, and brought back.  The second one ends where it
+ * would wait. */
+void turns_set_aside(gboolean aside);
 /* While no rdmad runs: what the others do until then. */
 void turns_without_rdmad(gint64 until_us);
 /* Something was done to a descriptor of the kernel's: one that was not ready may be so now. */
