@@ -20,9 +20,9 @@
 #define WINDOW_US   SIM_S
 
 static const char *const names[N_ACTIONS] = {
-	"nothing", "pod",   "burst",   "exit",	   "delete",  "restart", "reload", "second",
-	"stop",	   "gc",    "check",   "kubelet",  "wipe",    "hang",	 "port",   "plug",
-	"disk",	   "clock", "suspend", "executor", "netlink", "crash",	 "power",
+	"nothing", "pod",  "burst",  "exit",	"delete",   "restart", "reload", "second",
+	"stop",	   "gc",   "status", "check",	"kubelet",  "wipe",    "hang",	 "port",
+	"plug",	   "disk", "clock",  "suspend", "executor", "netlink", "crash",	 "power",
 };
 
 typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, N_LATER } Later;
@@ -332,6 +332,9 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_GC:
 		runtime_collect();
 		break;
+	case ACTION_STATUS:
+		runtime_ask_status();
+		break;
 	case ACTION_CHECK:
 		runtime_check(decide(decisions, DECIDE_WHICH, PODS_MAX));
 		break;
@@ -445,7 +448,7 @@ static gboolean makes_network(const Pod *pod)
 static const KubeletOps kubelet_ops = { answered, judge_unanswered, judge_pre_started,
 					makes_network, kubelet_listed };
 static const RuntimeOps runtime_ops = { judge_attached, judge_attach_refused, judge_checked,
-					kubelet_look_at_pods };
+					judge_unready, kubelet_look_at_pods };
 
 void actions_begin(const char *root, Decisions *decisions)
 {

@@ -20,6 +20,7 @@ typedef enum {
 	ACTION_SECOND,	 /* another rdmad is started beside it */
 	ACTION_STOP,	 /* rdmad is stopped and started again */
 	ACTION_GC,	 /* the runtime tells which sandboxes it has */
+	ACTION_STATUS,	 /* it asks whether the network is ready */
 	ACTION_CHECK,	 /* and asks whether one is as it was made */
 	ACTION_KUBELET,	 /* is restarted, with its checkpoint or without */
 	ACTION_WIPE,	 /* sockets of plugins are removed */

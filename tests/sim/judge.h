@@ -34,6 +34,8 @@ void judge_second(gboolean refused, guint64 changes);
 void judge_disturbed(void);
 void judge_attached(const Sandbox *sandbox);
 void judge_attach_refused(const Sandbox *sandbox, const char *error);
+/* Who answers at all is ready. */
+void judge_unready(const char *error);
 void judge_checked(const Sandbox *sandbox, const char *error);
 /* After each step. */
 void judge_look(void);

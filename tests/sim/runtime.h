@@ -28,6 +28,8 @@ typedef struct {
 	void (*refused)(const Sandbox *sandbox, const char *error);
 	/* A CHECK of one that is ready. */
 	void (*checked)(const Sandbox *sandbox, const char *error);
+	/* STATUS was answered with an error. */
+	void (*unready)(const char *error);
 	void (*changed)(void); /* kubelet looks */
 } RuntimeOps;
 
@@ -40,6 +42,8 @@ void runtime_reboot(void);
 gboolean runtime_makes_network(const Pod *pod);
 void runtime_pod_ended(const Pod *pod);
 void runtime_collect(void);
+/* STATUS: whether the network is ready. */
+void runtime_ask_status(void);
 /* CHECK of one, or (`which` G_MAXUINT) of all. */
 void runtime_check(guint which);
 /* Requests come one after the other without a fault of their own. */
