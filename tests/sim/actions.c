@@ -13,15 +13,16 @@
 #include "network.h"
 #include "node.h"
 #include "runtime.h"
+#include "tree.h"
 
 #define PODS_MAX    10u
 #define EFFECTS_MAX 60u
 #define WINDOW_US   SIM_S
 
 static const char *const names[N_ACTIONS] = {
-	"nothing", "pod",     "burst",	  "exit",    "delete", "restart", "reload", "stop",
-	"gc",	   "check",   "kubelet",  "wipe",    "hang",   "port",	  "plug",   "disk",
-	"clock",   "suspend", "executor", "netlink", "crash",  "power",
+	"nothing", "pod",  "burst",  "exit",	"delete",   "restart", "reload", "second",
+	"stop",	   "gc",   "status", "check",	"kubelet",  "wipe",    "hang",	 "port",
+	"plug",	   "disk", "clock",  "suspend", "executor", "netlink", "crash",	 "power",
 };
 
 typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, N_LATER } Later;
@@ -189,6 +190,18 @@ static void clock_change(void)
 
 /* ---- the end of a life of rdmad ---- */
 
+static void second_start(void)
+{
+	const guint64 changes = tree_changes();
+
+	LifeEnd how;
+
+	if (!life_is_on() || life_is_over())
+		return;
+	how = life_second(node_options());
+	judge_second(how == LIFE_FAILED, tree_changes() - changes);
+}
+
 static void crash_soon(gboolean with_power)
 {
 	const guint effects = decide(actions.decisions, DECIDE_EFFECTS, EFFECTS_MAX);
@@ -285,6 +298,9 @@ void action_do(Action action, Decisions *decisions)
 		node_configure((NodeConfig)decide(decisions, DECIDE_HOW, NODE_CONFIG_BROKEN + 1));
 		life_reload();
 		break;
+	case ACTION_SECOND:
+		second_start();
+		break;
 	case ACTION_STOP:
 		judge_disturbed();
 		actions.down = decide(decisions, DECIDE_HOW, 3);
@@ -316,6 +332,9 @@ void action_do(Action action, Decisions *decisions)
 		break;
 	case ACTION_GC:
 		runtime_collect();
+		break;
+	case ACTION_STATUS:
+		runtime_ask_status();
 		break;
 	case ACTION_CHECK:
 		runtime_check(decide(decisions, DECIDE_WHICH, PODS_MAX));
@@ -431,7 +450,7 @@ static gboolean makes_network(const Pod *pod)
 static const KubeletOps kubelet_ops = { answered, judge_unanswered, judge_pre_started,
 					makes_network, kubelet_listed };
 static const RuntimeOps runtime_ops = { judge_attached, judge_attach_refused, judge_checked,
-					kubelet_sync_pods };
+					judge_unready, kubelet_sync_pods };
 
 void actions_begin(const char *root, Decisions *decisions)
 {

@@ -17,8 +17,10 @@ typedef enum {
 	ACTION_DELETE,	 /* an ended pod is deleted */
 	ACTION_RESTART,	 /* the container of a pod exits, and is started again */
 	ACTION_RELOAD,	 /* of the same configuration, another or an invalid one */
+	ACTION_SECOND,	 /* a second rdmad is started */
 	ACTION_STOP,	 /* rdmad is stopped and restarted */
 	ACTION_GC,	 /* the runtime reports its sandboxes to CNI */
+	ACTION_STATUS,	 /* the runtime queries whether the network is ready */
 	ACTION_CHECK,	 /* the runtime checks a sandbox */
 	ACTION_KUBELET,	 /* kubelet is restarted, with or without its checkpoint */
 	ACTION_WIPE,	 /* the sockets of plugins are removed */

@@ -64,6 +64,11 @@ void judge_attach_refused(const Sandbox *sandbox, const char *error)
 			    network_links_made(sandbox->netns), sandbox->pod_name, error);
 }
 
+void judge_unready(const char *error)
+{
+	judge_fails("rdmad answers, and its network is not ready: %s", error);
+}
+
 void judge_checked(const Sandbox *sandbox, const char *error)
 {
 	decisions_note(judge.decisions, "checked %s: %s", sandbox->id, error ? error : "fine");

@@ -150,6 +150,14 @@ void judge_pre_started(const Pod *pod, const char *error, gint64 took_us)
 		judge_fails("a container may not start: %s of %s", error, pod->name);
 }
 
+void judge_second(gboolean refused, guint64 changes)
+{
+	if (!refused)
+		judge_fails("a second rdmad does not refuse to start");
+	else if (changes)
+		judge_fails("a second rdmad changes files: %u changes", (guint)changes);
+}
+
 /* Returns NULL if the file is incomplete. */
 static json_t *json_of_file(const char *path)
 {

@@ -29,11 +29,15 @@ void judge_unanswered(void);
 /* Call when kubelet restarts.  Without its checkpoint, allocations that it had not named may stay
  * while a pod lives. */
 void judge_restarted(gboolean forgets);
+/* Call when a second rdmad has ended; `changes`: its changes of files. */
+void judge_second(gboolean refused, guint64 changes);
 /* Call when rdmad stops, or its executor or the kernel has failed: the results of an ADD may stay
  * until the next check. */
 void judge_disturbed(void);
 void judge_attached(const Sandbox *sandbox);
 void judge_attach_refused(const Sandbox *sandbox, const char *error);
+/* Who answers at all is ready. */
+void judge_unready(const char *error);
 void judge_checked(const Sandbox *sandbox, const char *error);
 /* Call after each step. */
 void judge_check(void);

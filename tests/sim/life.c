@@ -11,6 +11,7 @@
 #include "daemon/privileges.h"
 #include "judge.h"
 #include "module/loader.h"
+#include "pool.h"
 #include "service/scanner.h"
 #include "turns.h"
 
@@ -152,6 +153,28 @@ LifeEnd life_run(const RdmadOptions *options)
 	if (error)
 		g_snprintf(life.lines[life.next_line++ % LINES], sizeof(life.lines[0]), "ended: %s",
 			   error->message);
+	return status == 0 ? LIFE_STOPPED : LIFE_FAILED;
+}
+
+LifeEnd life_second(const RdmadOptions *options)
+{
+	RdmadHardware *hardware = life.hardware;
+	RdmadAllocations *allocations = life.allocations;
+	const gboolean crashing = life.crashing;
+	g_autoptr(GError) error = NULL;
+	int status;
+
+	life.crashing = FALSE;
+	turns_set_aside(TRUE);
+	pool_set_aside(TRUE);
+	turns_set_in_rdmad(TRUE);
+	status = rdmad_daemon_run(options, &error);
+	turns_set_in_rdmad(FALSE);
+	pool_set_aside(FALSE);
+	turns_set_aside(FALSE);
+	life.hardware = hardware;
+	life.allocations = allocations;
+	life.crashing = crashing;
 	return status == 0 ? LIFE_STOPPED : LIFE_FAILED;
 }
 

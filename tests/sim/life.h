@@ -21,6 +21,12 @@ typedef enum {
 /* Runs rdmad until it ends. */
 LifeEnd life_run(const RdmadOptions *options);
 gboolean life_is_on(void);
+/*
+ * Starts a second rdmad, which detects the first one and ends.  It runs on the stack of the first,
+ * which waits in its loop; therefore the second must not wait for it (--lock-wait 0), and nothing is
+ * handed over to it.
+ */
+LifeEnd life_second(const RdmadOptions *options);
 /* Send the signals of an operator. */
 void life_stop(void);
 void life_reload(void);

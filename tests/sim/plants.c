@@ -6,7 +6,9 @@
 #include <rdmad/disk.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "daemon/lock.h"
 #include "hardware/cgroup-tree.h"
 #include "journal.h"
 #include "life.h"
@@ -20,7 +22,7 @@ static const char *const names[N_PLANTS] = {
 	"none",	       "late-commit", "no-sync",	 "torn-rename",	 "lost-directory",
 	"freed-first", "stale-list",  "no-registration", "left-open",	 "wall-clock",
 	"two-holders", "no-undo",     "late-journal",	 "events-alone", "init-ended",
-	"no-limit",    "no-replay",
+	"no-limit",    "no-lock",     "no-replay",
 };
 
 static Plant planted;
@@ -149,6 +151,13 @@ BEFORE(RdmadHolder, rdmad_allocations_judge, RdmadAllocations *allocations,
 	return RDMAD_HOLDER_OVER;
 }
 
+BEFORE(int, rdmad_lock_try, const char *path, pid_t *holder, GError **error)
+{
+	if (planted == PLANT_NO_LOCK)
+		unlink(path);
+	return __real_rdmad_lock_try(path, holder, error);
+}
+
 typedef struct PreStart PreStart;
 typedef struct ResourceSettings ResourceSettings;
 
@@ -159,8 +168,12 @@ BEFORE(void, pre_start_serve, PreStart *pre_start, ResourceSettings *resource, R
 		__real_pre_start_serve(pre_start, resource, call, message, size);
 }
 
-static RdmadPodLifeFunc life_of;
-static gpointer life_data;
+/* Of the first rdmad, and while a second one starts of that. */
+static struct {
+	RdmadPodLifeFunc life;
+	gpointer data;
+} watched[2];
+static guint n_watched;
 static gboolean judging;
 
 static RdmadPodLife life_known(const char *pod_namespace, const char *pod_name, gpointer data)
@@ -168,7 +181,7 @@ static RdmadPodLife life_known(const char *pod_namespace, const char *pod_name, 
 	RdmadPodLife life;
 
 	judging = planted == PLANT_EVENTS_ALONE;
-	life = life_of(pod_namespace, pod_name, life_data);
+	life = watched[n_watched - 1].life(pod_namespace, pod_name, watched[n_watched - 1].data);
 	judging = FALSE;
 	return life;
 }
@@ -176,8 +189,12 @@ static RdmadPodLife life_known(const char *pod_namespace, const char *pod_name, 
 BEFORE(void, rdmad_allocations_set_liveness, RdmadAllocations *allocations, RdmadPodLifeFunc life,
        gpointer data)
 {
-	life_of = life;
-	life_data = data;
+	if (!life) {
+		n_watched--;
+	} else {
+		watched[n_watched].life = life;
+		watched[n_watched++].data = data;
+	}
 	__real_rdmad_allocations_set_liveness(allocations, life ? life_known : NULL, NULL);
 }
 

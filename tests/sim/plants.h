@@ -25,6 +25,7 @@ typedef enum {
 	PLANT_EVENTS_ALONE,    /* a cgroup is read only after an event */
 	PLANT_INIT_ENDED, /* the allocation of an init container ends with that of the next one */
 	PLANT_NO_LIMIT,	  /* the start of a container waits without a limit */
+	PLANT_NO_LOCK,	  /* the file of a lock is removed as if it were stale */
 	PLANT_NO_REPLAY,  /* steps in the journal of the previous life are ignored */
 	N_PLANTS,
 } Plant;

@@ -21,12 +21,20 @@ struct RdmadWorkPool {
 	GQueue finished; /* of RdmadJob */
 };
 
-static RdmadWorkPool *pool; /* the pool of this life */
+static RdmadWorkPool *pool, *set_aside; /* pools of this life */
 static Decisions *decisions;
 
 void pool_begin(Decisions *from)
 {
 	decisions = from;
+}
+
+void pool_set_aside(gboolean aside)
+{
+	if (aside)
+		set_aside = pool;
+	else
+		pool = set_aside;
 }
 
 static Waiting *pool_first(void)

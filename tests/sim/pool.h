@@ -10,5 +10,7 @@
 
 void pool_begin(Decisions *decisions);
 gint64 pool_due_us(void);
+/* Sets the pool aside while a second rdmad has its own, then restores it. */
+void pool_set_aside(gboolean aside);
 /* Runs the job that is due next. */
 void pool_work(void);

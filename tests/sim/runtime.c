@@ -338,6 +338,8 @@ static void call_ended(Call *call, int status, const char *text)
 	const char *command = call->command;
 
 	g_ptr_array_remove(runtime.calls, call);
+	if (g_str_equal(command, "STATUS") && status > 0)
+		runtime.ops->unready(text);
 	if (!box)
 		return;
 	if (g_str_equal(command, "CHECK")) {
@@ -446,14 +448,25 @@ void runtime_pod_ended(const Pod *pod)
 	box_go(box, TO_DEL);
 }
 
+/* Of no sandbox; takes over `json`, what the request has beside. */
+static void network_ask(const char *command, json_t *json)
+{
+	g_autofree char *name = g_strconcat("CNI_COMMAND=", command, NULL);
+	char *const environment[] = { name, (char *)"CNI_PATH=/opt/cni/bin", NULL };
+	char *text;
+
+	json_object_set_new(json, "cniVersion", json_string("1.1.0"));
+	json_object_set_new(json, "name", json_string(NETWORK));
+	json_object_set_new(json, "type", json_string("rdmad-cni"));
+	text = json_dumps(json, JSON_COMPACT);
+	call_new(NULL, command, (GStrv)environment, text, -1);
+	free(text);
+	json_decref(json);
+}
+
 void runtime_collect(void)
 {
-	static char *const environment[] = { (char *)"CNI_COMMAND=GC",
-					     (char *)"CNI_PATH=/opt/cni/bin", NULL };
 	json_t *valid = json_array();
-	json_t *json = json_pack("{s:s, s:s, s:s, s:o}", "cniVersion", "1.1.0", "name", NETWORK,
-				 "type", "rdmad-cni", "cni.dev/valid-attachments", valid);
-	char *text;
 
 	for (guint i = 0; i < runtime.boxes->len; i++) {
 		const Box *box = runtime.boxes->pdata[i];
@@ -462,10 +475,12 @@ void runtime_collect(void)
 			json_array_append_new(valid, json_pack("{s:s, s:s}", "containerID",
 							       box->s.id, "ifname", "eth0"));
 	}
-	text = json_dumps(json, JSON_COMPACT);
-	call_new(NULL, "GC", (GStrv)environment, text, -1);
-	free(text);
-	json_decref(json);
+	network_ask("GC", json_pack("{s:o}", "cni.dev/valid-attachments", valid));
+}
+
+void runtime_ask_status(void)
+{
+	network_ask("STATUS", json_object());
 }
 
 void runtime_check(guint which)

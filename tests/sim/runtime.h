@@ -29,6 +29,8 @@ typedef struct {
 	void (*refused)(const Sandbox *sandbox, const char *error);
 	/* A CHECK of a ready sandbox has ended. */
 	void (*checked)(const Sandbox *sandbox, const char *error);
+	/* STATUS has ended with an error. */
+	void (*unready)(const char *error);
 	void (*changed)(void); /* for kubelet */
 } RuntimeOps;
 
@@ -41,6 +43,8 @@ void runtime_reboot(void);
 gboolean runtime_makes_network(const Pod *pod);
 void runtime_pod_ended(const Pod *pod);
 void runtime_collect(void);
+/* Queries STATUS. */
+void runtime_ask_status(void);
 /* Checks one sandbox, or all (`which` G_MAXUINT). */
 void runtime_check(guint which);
 /* Ends the deviations of the runtime: requests come in order. */

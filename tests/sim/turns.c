@@ -25,9 +25,9 @@ typedef struct {
 static struct {
 	const TurnsOps *ops;
 	Decisions *decisions;
-	Side rdmad, kubelet;
+	Side rdmad, kubelet, set_aside;
 	int last_epoll;
-	gboolean in_rdmad;
+	gboolean in_rdmad, is_second;
 	guint turns; /* since the time has moved */
 } turns;
 
@@ -67,6 +67,15 @@ RdmadLoop *__wrap_rdmad_loop_new(void)
 RdmadLoop *turns_kubelet_loop_new(void)
 {
 	return side_make(&turns.kubelet);
+}
+
+void turns_set_aside(gboolean aside)
+{
+	turns.is_second = aside;
+	if (aside)
+		turns.set_aside = turns.rdmad;
+	else
+		turns.rdmad = turns.set_aside;
 }
 
 void turns_begin(const TurnsOps *ops, Decisions *decisions)
@@ -175,6 +184,10 @@ void turns_without_rdmad(gint64 until_us)
 
 static int rdmad_wait(struct epoll_event *events, int max, gint64 until_us)
 {
+	if (turns.is_second) {
+		rdmad_loop_stop(turns.rdmad.loop);
+		return 0;
+	}
 	for (;;) {
 		const int n = turns.ops->is_over() ? 0 : events_ready(&turns.rdmad, events, max);
 

@@ -25,6 +25,9 @@ void turns_begin(const TurnsOps *ops, Decisions *decisions);
 /* Makes the loop of kubelet.  Loops that rdmad makes until turns_end() are rdmad's. */
 RdmadLoop *turns_kubelet_loop_new(void);
 void turns_end(void);
+/* Sets rdmad's loop aside while a second rdmad has its own, then restores it.  The second one ends
+ * where it would wait. */
+void turns_set_aside(gboolean aside);
 /* Runs the others until then, while no rdmad runs. */
 void turns_without_rdmad(gint64 until_us);
 /* Call after a change of a kernel descriptor, which may be ready now. */
