@@ -73,8 +73,15 @@ static void device_added(const RdmadDevice *dev, gpointer data)
 		cni_server_hint(module->cni.server);
 }
 
+/* It comes later than its device where the kernel still ends its namespace. */
+static void device_changed(const RdmadDevice *before, const RdmadDevice *now, gpointer data)
+{
+	if (now->n_netdevs > before->n_netdevs)
+		device_added(now, data);
+}
+
 static const RdmadAllocationOps allocation_ops = { .ended = allocation_ended };
-static const RdmadInventoryOps inventory_ops = { .added = device_added };
+static const RdmadInventoryOps inventory_ops = { .added = device_added, .changed = device_changed };
 
 static void left_count(CniAttachment *attachment, gpointer data)
 {
