@@ -222,3 +222,10 @@ BEFORE(void, cni_server_reconcile, CniServer *server, gboolean at_start)
 	if (planted != PLANT_NO_REPLAY)
 		__real_cni_server_reconcile(server, at_start);
 }
+
+/* It leads to the same, inside server.c. */
+BEFORE(void, cni_server_hint, CniServer *server)
+{
+	if (planted != PLANT_NO_REPLAY)
+		__real_cni_server_hint(server);
+}
