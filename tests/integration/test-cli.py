@@ -257,7 +257,9 @@ class Usage(unittest.TestCase):
         (("alocations", "--json"), 'unknown command "alocations"; did you mean `allocations`?'),
         (("help", "topologie"), 'unknown command "topologie"; did you mean `topology`?'),
         (("improt-config", "x"), "did you mean `import-config`?"),
-        (("frobnicate",), 'unknown command "frobnicate"; modules cannot be asked for theirs: rdmad is not running'),
+        *((words, 'unknown command "nccl-env"; those of modules need the daemon, and are in rdmad-cli(8): '
+           "rdmad is not running")
+          for words in (("nccl-env",), ("nccl-env", "--help"), ("help", "nccl-env"))),
         (("status", "--jsno"), "status: unknown option --jsno; did you mean `--json`?"),
         (("status", "--folow"), "status: unknown option --folow; see `rdmad help status`"),
         (("events", "--folow"), "events: unknown option --folow; did you mean `--follow`?"),
