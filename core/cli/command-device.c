@@ -17,6 +17,13 @@ static void write_line(GString *out, const char *label, const char *text)
 		g_string_append_printf(out, "  %-*s%s\n", LABEL_WIDTH, label, escaped);
 }
 
+static void write_title(GString *out, const char *what, const char *name)
+{
+	g_autofree char *escaped = rdmad_text_escape(name ?: "?");
+
+	g_string_append_printf(out, "%s%s\n", what, escaped);
+}
+
 /* "0x15b3:0x1021" */
 static char *format_pair(const json_t *object, const char *first, const char *second)
 {
@@ -100,8 +107,7 @@ static void write_netdev(const json_t *netdev, GString *out)
 	g_autofree char *mtu = format_number(netdev, "mtu");
 	g_autofree char *addresses = format_list(json_object_get(netdev, "addresses"), ", ");
 
-	g_string_append_c(out, '\n');
-	g_string_append_printf(out, "interface %s\n", format_text(netdev, "name") ?: "?");
+	write_title(out, "\ninterface ", format_text(netdev, "name"));
 	write_line(out, "MAC", format_text(netdev, "mac"));
 	write_line(out, "MTU", mtu);
 	write_line(out, "state", format_text(netdev, "operstate"));
@@ -232,7 +238,7 @@ void device_write(const json_t *device, GString *out)
 	const json_t *part;
 	size_t i;
 
-	g_string_append_printf(out, "%s\n", format_text(device, "device_name") ?: "?");
+	write_title(out, "", format_text(device, "device_name"));
 	write_identity(device, out);
 	write_chardevs(device, out);
 	write_problems(device, out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed fields: from a group of the tree into a struct. */
+/* Typed fields: the values of a group, stored in a struct */
 #include "config/fields.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "config/config-private.h"
 #include "config/node.h"
 
-/* ---- Numbers with a unit: durations and sizes ---- */
+/* ---- numbers with a unit: durations and sizes ---- */
 
-/* Largest first; the last one is what values are kept in. */
+/* Largest first; the last one is the unit of stored values. */
 typedef struct {
 	const char *name;
 	guint64 factor;
@@ -26,7 +26,7 @@ static gboolean parse(const char *text, const Unit *units, guint n_units, guint6
 	char *rest = NULL;
 	guint64 number;
 
-	/* The C library would take blanks and a sign. */
+	/* The C library would accept blanks and a sign. */
 	if (!g_ascii_isdigit(*text))
 		return FALSE;
 	errno = 0;
@@ -155,7 +155,7 @@ static gboolean set_strings(const RdmadConfigField *field, const RdmadConfigNode
 	const gint64 max = any_value(field) ? STRINGS_MAX : field->max;
 	g_auto(GStrv) values = NULL;
 
-	/* Other readers of a file in YAML take a list alone. */
+	/* In YAML, only a list is accepted, as by other readers of such a file. */
 	if (!list && node->yaml)
 		return wrong_type(node, "a list of strings", error);
 	if (!list && node->kind != RDMAD_CONFIG_KIND_STRING)

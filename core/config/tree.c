@@ -34,8 +34,7 @@ static gboolean node_set_scalar(RdmadConfigNode *node, const config_setting_t *s
 		node->integer = config_setting_get_bool(setting) != 0;
 		return TRUE;
 	case RDMAD_CONFIG_KIND_INT:
-		/* In all versions get_int64() reads a 32-bit setting too, but get_int() no
-		 * 64-bit one. */
+		/* get_int64() also reads 32-bit settings, in all versions. */
 		node->integer = config_setting_get_int64(setting);
 		return TRUE;
 	case RDMAD_CONFIG_KIND_FLOAT:

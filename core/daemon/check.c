@@ -2,13 +2,19 @@
 /* --check, --print-config and the rehearsal of a start; none of them changes anything */
 #include "daemon/daemon.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
+#include "cli/client.h"
 #include "module/host.h"
 #include "daemon/services.h"
 #include "daemon/settings.h"
 #include "hardware/scan/scan.h"
+#include "http/http.h"
 #include "service/inventory-private.h"
+#include "service/state.h"
+
+#define ANSWER_S 2u /* a running rdmad that hangs must not prevent its replacement */
 
 static void check_say_good(const RdmadSettings *settings, const RdmadModules *modules)
 {
@@ -70,6 +76,38 @@ int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 	return 0;
 }
 
+/* Returns the addresses at which the running rdmad listens, or NULL if it does not answer. */
+static char **predecessor_addresses(const RdmadSettings *settings)
+{
+	g_autofree char *socket = g_build_filename(settings->run_dir, "rdmad.sock", NULL);
+	g_autoptr(GPtrArray) addresses = g_ptr_array_new();
+	json_t *status =
+		rdmad_client_call(socket, "GET", "/api/v1/status", NULL, ANSWER_S, NULL, NULL);
+	const json_t *listener;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "listeners"), i, listener) g_ptr_array_add(
+		addresses, g_strdup(json_string_value(json_object_get(listener, "address"))));
+	g_ptr_array_add(addresses, NULL);
+	json_decref(status);
+	return status ? (char **)g_ptr_array_steal(addresses, NULL) : NULL;
+}
+
+static gboolean rehearse_start(RdmadServices *services, const RdmadSettings *settings,
+			       GError **error)
+{
+	char **addresses;
+
+	if (settings->state_dir && !rdmad_state_rehearse(settings->state_dir, error))
+		return FALSE;
+	addresses = predecessor_addresses(settings);
+	/* Without an answer the ports of the running rdmad are unknown. */
+	if (!addresses)
+		return TRUE;
+	rdmad_http_set_predecessor(services->http, addresses);
+	return rdmad_modules_rehearse(services->modules, error);
+}
+
 int rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options, GError **error)
 {
 	const RdmadLogLevel level = settings->log_level;
@@ -81,6 +119,8 @@ int rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options, 
 	rdmad_settings_apply_log(settings);
 	services = rdmad_services_new(error);
 	status = check_create(services, settings, options->sysroot, error);
+	if (!status && !rehearse_start(services, settings, error))
+		status = rdmad_daemon_status(*error);
 	settings->log_level = level;
 	rdmad_settings_apply_log(settings);
 	return status;

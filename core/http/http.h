@@ -29,6 +29,8 @@ void rdmad_http_free(RdmadHttp *http);
 /* Sets the dependencies of web configurations and of the client, before any is opened. */
 void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoad load,
 			    gpointer data);
+/* The addresses of the running rdmad, for rdmad_http_rehearse(); NULL-terminated, taken over. */
+void rdmad_http_set_predecessor(RdmadHttp *http, char **addresses);
 guint rdmad_http_listener_count(const RdmadHttp *http);
 /* The strings are borrowed until the next iteration of the loop. */
 void rdmad_http_listener_info(const RdmadHttp *http, guint index, RdmadHttpListenerInfo *info);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "build-info.h"
+#include "http/address.h"
 #include "http/fetch.h"
 #include "http/server.h"
 
@@ -86,6 +87,7 @@ void rdmad_http_free(RdmadHttp *http)
 	g_ptr_array_unref(http->webs);
 	g_ptr_array_unref(http->routes);
 	http_turns_free(http->turns);
+	g_strfreev(http->predecessor);
 	g_free(http);
 }
 
@@ -266,6 +268,40 @@ gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *addr
 	listener->web = web;
 	http_add_listener(http, listener);
 	return TRUE;
+}
+
+void rdmad_http_set_predecessor(RdmadHttp *http, char **addresses)
+{
+	g_strfreev(http->predecessor);
+	http->predecessor = addresses;
+}
+
+/* An address of all interfaces conflicts with one of them, so only ports are compared. */
+static gboolean predecessor_has_port(const RdmadHttp *http, const char *address)
+{
+	RdmadHttpAddress wanted, taken;
+
+	if (!rdmad_http_address_parse(address, &wanted, NULL))
+		return FALSE;
+	for (char **one = http->predecessor; one && *one; one++)
+		if (rdmad_http_address_parse(*one, &taken, NULL) && taken.port == wanted.port)
+			return TRUE;
+	return FALSE;
+}
+
+gboolean rdmad_http_rehearse(RdmadHttp *http, const char *address, const char *web_config,
+			     GError **error)
+{
+	HttpWeb *web = web_config ? http_web_open(http, web_config, error) : NULL;
+	rdmad_autofd int fd = -1;
+
+	if (web_config && !web)
+		return FALSE;
+	http_web_close(web);
+	if (predecessor_has_port(http, address))
+		return TRUE;
+	fd = http_socket_tcp(address, error);
+	return fd >= 0;
 }
 
 gboolean rdmad_http_listen_control(RdmadHttp *http, const char *path, GError **error)

@@ -59,6 +59,7 @@ struct RdmadHttp {
 	const HttpTlsClass *tls;     /* NULL until needed */
 	const RdmadFetcher *fetcher; /* NULL until needed */
 	struct HttpFetchLoop *fetch_loop;
+	char **predecessor; /* addresses of the running rdmad, or NULL */
 	RdmadHttpLoad load;
 	gpointer load_data;
 };

@@ -12,13 +12,13 @@ typedef struct {
 	char *name;
 	gboolean optional;
 	RdmadModuleState state;
-	RdmadModule *module; /* NULL: failed, or ended */
-	char *error;	     /* of a failed one */
+	RdmadModule *module; /* NULL: failed or ended */
+	char *error;	     /* of a failed module */
 } RdmadModuleSlot;
 
 struct RdmadModules {
 	const RdmadServices *services;
-	GHashTable *classes; /* name -> RdmadModuleClass, of all that were ever loaded */
+	GHashTable *classes; /* name -> RdmadModuleClass of all modules that were ever loaded */
 	GPtrArray *slots;    /* RdmadModuleSlot * */
 	guint draining;	     /* modules that have not drained yet */
 	void (*drained)(gpointer data);
@@ -67,7 +67,7 @@ static RdmadModuleSlot *modules_slot(const RdmadModules *modules, const char *na
 	return NULL;
 }
 
-/* At the end of the list. */
+/* Appends a slot. */
 static RdmadModuleSlot *modules_add_slot(RdmadModules *modules, const RdmadModuleEntry *entry)
 {
 	RdmadModuleSlot *slot = g_new0(RdmadModuleSlot, 1);
@@ -78,7 +78,7 @@ static RdmadModuleSlot *modules_add_slot(RdmadModules *modules, const RdmadModul
 	return slot;
 }
 
-/* Stops and destroys, if there is something to. */
+/* Stops and destroys the module, if there is one. */
 static void module_slot_end(RdmadModuleSlot *slot)
 {
 	if (!slot->module)
@@ -103,7 +103,7 @@ static gboolean module_slot_failed(RdmadModuleSlot *slot, GError *problem, GErro
 	return TRUE;
 }
 
-/* One that ended and comes back is the same code: only a restart takes a new file. */
+/* A module that ended and is started again has the same code; a new file needs a restart. */
 static const RdmadModuleClass *modules_class(RdmadModules *modules, const RdmadModuleEntry *entry,
 					     const char *module_dir, const char *name,
 					     GError **error)
@@ -182,7 +182,7 @@ void rdmad_modules_foreach_capability(const RdmadModules *modules,
 	}
 }
 
-/* A module that a reload brings gets no more than there is still. */
+/* A module of a reload must not need capabilities that rdmad has dropped. */
 static gboolean class_is_allowed(const RdmadServices *services, const RdmadModuleClass *klass,
 				 GError **error)
 {
@@ -198,8 +198,8 @@ static gboolean class_is_allowed(const RdmadServices *services, const RdmadModul
 	return FALSE;
 }
 
-/* Steps of a module's life.  TRUE also for an optional one that failed; after that, and for one that
- * failed before, they do nothing. */
+/* Steps of a module's life.  They return TRUE also if an optional module fails, and do nothing for
+ * a module that has failed before. */
 static gboolean module_slot_load(RdmadModules *modules, RdmadModuleSlot *slot,
 				 const RdmadModuleEntry *entry, const char *module_dir,
 				 GError **error)
@@ -275,7 +275,7 @@ gboolean rdmad_modules_create(RdmadModules *modules, const GPtrArray *entries, G
 	return TRUE;
 }
 
-/* Takes `more` over, if there is one. */
+/* Takes `more` over, which may be NULL. */
 static void error_join(GError **error, GError *more)
 {
 	g_autofree char *before = NULL;
@@ -311,6 +311,19 @@ gboolean rdmad_modules_create_all(RdmadModules *modules, const GPtrArray *entrie
 	return FALSE;
 }
 
+gboolean rdmad_modules_rehearse(const RdmadModules *modules, GError **error)
+{
+	for (guint i = 0; i < modules->slots->len; i++) {
+		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
+
+		if (!slot->module || slot->optional || rdmad_module_rehearse(slot->module, error))
+			continue;
+		g_prefix_error(error, "module %s: ", slot->name);
+		return FALSE;
+	}
+	return TRUE;
+}
+
 void rdmad_modules_check(const RdmadModules *modules, RdmadCheckFunc warn, gpointer data)
 {
 	for (guint i = 0; i < modules->slots->len; i++) {
@@ -341,7 +354,7 @@ void rdmad_modules_drain(RdmadModules *modules, void (*drained)(gpointer data), 
 {
 	modules->drained = drained;
 	modules->drained_data = data;
-	modules->draining = 1; /* the host itself, until all were notified */
+	modules->draining = 1; /* the host itself, until all modules are notified */
 	for (guint i = 0; i < modules->slots->len; i++) {
 		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
 
@@ -440,10 +453,10 @@ void rdmad_modules_foreach_command(const RdmadModules *modules,
 }
 
 /*
- * From one configuration to the next, as a whole or not at all
+ * A change of the configuration, as a whole or not at all
  *
- * Modules that stay come first, since what they refuse can be taken back; then the new ones, which
- * can be ended again; last, and without a way to fail, the end of those that are no longer named.
+ * Modules in both configurations come first, because their reload can be reverted; then the new ones,
+ * which can be ended again; last the end of the removed ones, which cannot fail.
  */
 
 static gboolean slot_reload(RdmadModuleSlot *slot, const GPtrArray *entries, GError **error)
@@ -455,7 +468,7 @@ static gboolean slot_reload(RdmadModuleSlot *slot, const GPtrArray *entries, GEr
 	return rdmad_module_reload(slot->module, entry->config, error);
 }
 
-/* Gives the first `n` modules their old settings back. */
+/* Restores the old settings of the first `n` modules. */
 static void modules_take_back(RdmadModules *modules, guint n, const GPtrArray *before)
 {
 	while (n-- > 0) {
@@ -472,7 +485,7 @@ static gboolean modules_reload_staying(RdmadModules *modules, const GPtrArray *b
 	for (guint i = 0; i < modules->slots->len; i++) {
 		RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
 
-		/* One that is about to end needs no settings, and keeps its old ones. */
+		/* A module that is about to end keeps its old settings. */
 		if (slot_reload(slot, now, error))
 			continue;
 		modules_take_back(modules, i, before);
@@ -481,7 +494,7 @@ static gboolean modules_reload_staying(RdmadModules *modules, const GPtrArray *b
 	return TRUE;
 }
 
-/* A module that is new, or optional and was not to be had before. */
+/* Starts a module that is new, or optional and failed before. */
 static gboolean modules_start_one(RdmadModules *modules, const RdmadModuleEntry *entry,
 				  const char *module_dir, GPtrArray *started, GError **error)
 {
@@ -507,7 +520,7 @@ static gboolean modules_start_new(RdmadModules *modules, const GPtrArray *now,
 	return TRUE;
 }
 
-/* A failed one that `before` names stays in the list. */
+/* A failed module that `before` names stays in the list. */
 static void modules_end_new(RdmadModules *modules, GPtrArray *started, const GPtrArray *before)
 {
 	for (guint i = started->len; i-- > 0;) {

@@ -81,6 +81,8 @@ gboolean rdmad_modules_create(RdmadModules *modules, const GPtrArray *entries, G
 /* Loads and creates all modules, for --check; the error has a line for each module that fails. */
 gboolean rdmad_modules_create_all(RdmadModules *modules, const GPtrArray *entries,
 				  const char *module_dir, GError **error);
+/* Returns FALSE if a module that is not optional could not start in the place of a running rdmad. */
+gboolean rdmad_modules_rehearse(const RdmadModules *modules, GError **error);
 void rdmad_modules_check(const RdmadModules *modules, RdmadCheckFunc warn, gpointer data);
 /* Starts the created modules. */
 gboolean rdmad_modules_start(RdmadModules *modules, GError **error);

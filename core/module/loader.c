@@ -48,7 +48,8 @@ static gboolean module_error(const ModuleFile *file, RdmadError code, GError **e
 	return FALSE;
 }
 
-/* `bytes` of the file at `offset`; FALSE when they are not all there, or cannot be read now. */
+/* Reads `bytes` of the file at `offset`.  Returns FALSE if the file is too short, or cannot be read
+ * now. */
 static gboolean module_read(const ModuleFile *file, gpointer bytes, gsize size, guint64 offset,
 			    GError **error)
 {
@@ -73,8 +74,9 @@ static gboolean module_has(const ModuleFile *file, guint64 offset, guint64 size,
 			    file->size);
 }
 
-/* The linker maps what the program headers name, and touching a page behind the end of the file is
- * SIGBUS.  The section headers are not mapped, but stand last: they show that the last bytes are there. */
+/* The linker maps what the program headers describe, and touching a page behind the end of the file
+ * raises SIGBUS.  The section headers are not mapped, but are usually last, so they show whether
+ * the file is complete. */
 static gboolean module_is_complete(const ModuleFile *file, const ElfW(Ehdr) * head, GError **error)
 {
 	if (!module_has(file, head->e_shoff, (guint64)head->e_shnum * head->e_shentsize, error))
@@ -90,7 +92,7 @@ static gboolean module_is_complete(const ModuleFile *file, const ElfW(Ehdr) * he
 	return TRUE;
 }
 
-/* Objects for other machines are left to the linker, which reads no more than the first header. */
+/* Leaves objects for other machines to the linker, which reads only the first header of them. */
 static gboolean module_is_elf(const ModuleFile *file, GError **error)
 {
 	ElfW(Ehdr) head;
@@ -106,7 +108,7 @@ static gboolean module_is_elf(const ModuleFile *file, GError **error)
 	return module_is_complete(file, &head, error);
 }
 
-/* The linker's message, without the name of the descriptor. */
+/* Returns the linker's message without the name of the descriptor. */
 static const char *linker_message(const ModuleFile *file)
 {
 	const char *text = g_module_error();
@@ -126,7 +128,8 @@ static gboolean module_is_whole(const ModuleFile *file, const RdmadModuleClass *
 			    "lacks one of create, start, stop and destroy");
 }
 
-/* Nothing of the module's code has run; `abi` and `struct_size` are in their places in any ABI. */
+/* Called before any code of the module runs; `abi` and `struct_size` have the same place in every
+ * ABI. */
 static gboolean module_fits(const ModuleFile *file, const RdmadModuleClass *klass, GError **error)
 {
 	if (klass->abi != RDMAD_MODULE_ABI)
@@ -162,8 +165,8 @@ static gconstpointer module_find_class(const ModuleFile *file, GModule *so, cons
 	return module_fits(file, klass, error) ? klass : NULL;
 }
 
-/* The linker's errors are text.  These are of the file or of what it needs; memory, descriptors and a
- * disk that fails are among the others. */
+/* Classifies the linker's error, which is only a text: permanent errors of the file or its
+ * dependencies, as opposed to a lack of memory or descriptors and failures of the disk. */
 static RdmadError linker_error_code(const char *message)
 {
 	static const char *const lasting[] = { "undefined symbol", "No such file or directory",
@@ -181,7 +184,7 @@ static GModule *module_open(const ModuleFile *file, GError **error)
 
 	if (!module_is_elf(file, error))
 		return NULL;
-	/* Not lazy: a missing symbol shows here, not when the module is busy. */
+	/* Not lazy, so that a missing symbol is detected now. */
 	so = g_module_open(file->link, G_MODULE_BIND_LOCAL);
 	if (!so)
 		module_error(file, linker_error_code(linker_message(file)), error,
@@ -249,7 +252,7 @@ static gint name_compare(gconstpointer a, gconstpointer b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The modules of the directory, in order; NULL-terminated. */
+/* Returns the modules of the directory, sorted; NULL-terminated. */
 static char **module_names(const char *directory)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -264,7 +267,7 @@ static char **module_names(const char *directory)
 	return (char **)g_ptr_array_steal(names, NULL);
 }
 
-/* "...; did you mean `metrics`?" */
+/* Appends "; did you mean `metrics`?" to the error. */
 static void module_suggest(const char *directory, const char *name, GError *error)
 {
 	g_auto(GStrv) names = module_names(directory);

@@ -175,6 +175,11 @@ void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings)
 		module->klass->doctor(module->state, findings);
 }
 
+gboolean rdmad_module_rehearse(const RdmadModule *module, GError **error)
+{
+	return !module->klass->rehearse || module->klass->rehearse(module->state, error);
+}
+
 void rdmad_module_check(const RdmadModule *module, RdmadCheckFunc warn, gpointer data)
 {
 	if (module->klass->check)

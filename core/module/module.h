@@ -26,6 +26,7 @@ gboolean rdmad_module_ready(const RdmadModule *module, char **why);
 /* Returns NULL if there are no commands or the module is not started. */
 const RdmadCommand *rdmad_module_commands(const RdmadModule *module);
 void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings);
+gboolean rdmad_module_rehearse(const RdmadModule *module, GError **error);
 void rdmad_module_check(const RdmadModule *module, RdmadCheckFunc warn, gpointer data);
 gboolean rdmad_module_device_health(const RdmadModule *module, const RdmadDevice *dev,
 				    const char **problem);

@@ -16,6 +16,7 @@
 /* The offset of the write version in SQLite's header, and its highest value. */
 #define WRITE_VERSION_AT 18
 #define WAL_VERSION	 2
+#define USER_VERSION_AT	 60
 
 static const char *const parts[] = { "", "-wal", "-shm" };
 
@@ -121,6 +122,17 @@ gboolean rdmad_state_file_forbids_writing(const char *path)
 	guint8 version;
 
 	return fd >= 0 && pread(fd, &version, 1, WRITE_VERSION_AT) == 1 && version > WAL_VERSION;
+}
+
+gboolean rdmad_state_file_read_version(const char *path, guint *version)
+{
+	rdmad_autofd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	guint32 stored;
+
+	if (fd < 0 || pread(fd, &stored, sizeof(stored), USER_VERSION_AT) != sizeof(stored))
+		return FALSE;
+	*version = GUINT32_FROM_BE(stored);
+	return TRUE;
 }
 
 gboolean rdmad_state_file_rewrite_log(const char *path, GError **error)

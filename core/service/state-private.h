@@ -67,6 +67,8 @@ void rdmad_state_tables_forget(RdmadState *state);
 /* Called by SQLite after a commit. */
 int rdmad_state_logged(void *state, sqlite3 *db, const char *name, int pages);
 
+#define RDMAD_STATE_FILE "rdmad.db" /* below the state directory */
+
 /* state-file.c */
 
 /* Makes `path` a regular file of mode 0600; sets a file that cannot be a database aside.
@@ -82,5 +84,8 @@ gboolean rdmad_state_file_equal(const RdmadStateFile *a, const RdmadStateFile *b
 /* Rewrites all bytes of the -wal file, and syncs it.  Succeeds if there is no such file.
  * RDMAD_ERROR_FAILED. */
 gboolean rdmad_state_file_rewrite_log(const char *path, GError **error);
+/* Reads the user_version from the header of a database that another process may have open.  Returns
+ * FALSE if it is unknown. */
+gboolean rdmad_state_file_read_version(const char *path, guint *version);
 /* Returns whether the header makes the database read-only, which rdmad never does. */
 gboolean rdmad_state_file_forbids_writing(const char *path);

@@ -170,6 +170,27 @@ static gboolean migrate(RdmadState *state, guint from, GError **error)
 	return FALSE;
 }
 
+static gboolean version_is_known(const char *path, gint64 version, GError **error)
+{
+	if (version <= (gint64)G_N_ELEMENTS(migrations))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
+		    "database %s has version %" G_GINT64_FORMAT
+		    ", this rdmad supports up to %u: use the newer rdmad that wrote it, or "
+		    "move it away to start empty",
+		    path, version, (guint)G_N_ELEMENTS(migrations));
+	return FALSE;
+}
+
+gboolean rdmad_state_rehearse(const char *state_dir, GError **error)
+{
+	g_autofree char *path = g_build_filename(state_dir, RDMAD_STATE_FILE, NULL);
+	guint version;
+
+	return !rdmad_state_file_read_version(path, &version) ||
+	       version_is_known(path, version, error);
+}
+
 static gboolean schema_set_up(RdmadState *state, GError **error)
 {
 	gint64 application, version, objects;
@@ -182,14 +203,8 @@ static gboolean schema_set_up(RdmadState *state, GError **error)
 		return migrate(state, 0, error);
 	if (application != APPLICATION_ID || version < 1)
 		return set_damaged(state, error, "it belongs to another program");
-	if (version > (gint64)G_N_ELEMENTS(migrations)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
-			    "database %s has version %" G_GINT64_FORMAT
-			    ", this rdmad supports up to %u: use the newer rdmad that wrote it, or "
-			    "move it away to start empty",
-			    state->path, version, (guint)G_N_ELEMENTS(migrations));
+	if (!version_is_known(state->path, version, error))
 		return FALSE;
-	}
 	return version == (gint64)G_N_ELEMENTS(migrations) || migrate(state, version, error);
 }
 

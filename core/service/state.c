@@ -264,8 +264,8 @@ RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **e
 
 	if (set_aside)
 		*set_aside = NULL;
-	state->path =
-		state_dir ? g_build_filename(state_dir, "rdmad.db", NULL) : g_strdup(":memory:");
+	state->path = state_dir ? g_build_filename(state_dir, RDMAD_STATE_FILE, NULL)
+				: g_strdup(":memory:");
 	if (!state_open_checked(state, &aside, &why) &&
 	    !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID)) {
 		g_propagate_error(error, g_steal_pointer(&why));

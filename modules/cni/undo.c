@@ -97,19 +97,26 @@ static void ipam_fail(CniUndo *undo, const GError *error)
 	cni_journal_write(undo->cni->journal, attachment, removed, undo);
 }
 
+/* The ADD was refused, or was not waited for and has the version that the plugin refuses now. */
+static gboolean ipam_has_given_nothing(const CniUndo *undo, const CniNic *nic, const GError *error)
+{
+	return nic->refused || (undo->attachment->state == CNI_STATE_BEGUN &&
+				g_error_matches(error, CNI_ERROR, CNI_ERROR_VERSION));
+}
+
 static void ipam_done(CniResult *result, const GError *error, gpointer data)
 {
 	CniUndo *undo = data;
 	CniNic *nic = undo->attachment->nics->pdata[undo->nic];
 
 	undo->ipam = NULL;
-	if (error && !nic->refused) {
+	if (error && !ipam_has_given_nothing(undo, nic, error)) {
 		ipam_fail(undo, error);
 		return;
 	}
 	if (error)
-		rdmad_warn("%s of container %.12s, whose ADD was refused: %s", nic->ifname,
-			   undo->attachment->container_id, error->message);
+		rdmad_warn("%s of container %.12s, to which the IPAM plugin gave no address: %s",
+			   nic->ifname, undo->attachment->container_id, error->message);
 	nic->ipam = FALSE;
 	undo->nic++;
 	ipam_next(undo);

@@ -90,6 +90,17 @@ static gboolean metrics_show(Metrics *metrics, const MetricsSettings *settings, 
 	return !settings->page || metrics->page;
 }
 
+static gboolean metrics_rehearse(gpointer state, GError **error)
+{
+	const Metrics *metrics = state;
+	RdmadHttp *http = rdmad_module_http(metrics->self);
+
+	for (char **address = metrics->settings->listen; *address; address++)
+		if (!rdmad_http_rehearse(http, *address, metrics->settings->web_config, error))
+			return FALSE;
+	return TRUE;
+}
+
 static gboolean metrics_start(gpointer state, GError **error)
 {
 	Metrics *metrics = state;
@@ -151,6 +162,8 @@ static void metrics_doctor(gpointer state, json_t *findings)
 	Metrics *metrics = state;
 
 	scrapes_doctor(metrics->scrapes, findings);
+	if (metrics->page)
+		page_doctor(metrics->page, findings);
 }
 
 static const RdmadCapability capabilities[] = {
@@ -159,6 +172,7 @@ static const RdmadCapability capabilities[] = {
 };
 
 RDMAD_MODULE_DEFINE("metrics", .description = "Exports counters of RDMA devices",
-		    .create = metrics_create, .start = metrics_start, .reload = metrics_reload,
-		    .stop = metrics_stop, .destroy = metrics_destroy, .status = metrics_status,
-		    .doctor = metrics_doctor, .capabilities = capabilities);
+		    .create = metrics_create, .rehearse = metrics_rehearse, .start = metrics_start,
+		    .reload = metrics_reload, .stop = metrics_stop, .destroy = metrics_destroy,
+		    .status = metrics_status, .doctor = metrics_doctor,
+		    .capabilities = capabilities);

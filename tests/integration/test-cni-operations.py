@@ -159,13 +159,39 @@ class Collection(Operations):
 
 
 class Versions(Operations):
-    def test_ipam_that_refused_the_version_has_nothing_to_free(self):
+    """An IPAM plugin that speaks another version than the network."""
+
+    def setUp(self):
+        super().setUp()
         self.pod("a")
-        for command in ("ADD", "DEL"):
-            self.mark(f"FAIL-{command}", json.dumps({"code": 1, "msg": "incompatible CNI versions"}))
+        self.refuse("DEL")
+
+    def refuse(self, command):
+        self.mark(f"FAIL-{command}", json.dumps({"code": 1, "msg": "incompatible CNI versions"}))
+
+    def test_ipam_that_refused_an_add_has_nothing_to_free(self):
+        self.refuse("ADD")
         with self.assertRaises(Failure) as refused:
             self.add("c-a", "a", self.net)
         self.assertEqual((refused.exception.code, refused.exception.message), (1, "ipam told: incompatible CNI versions"))
+        self.delete("c-a", "a", self.net)
+        self.assertNothingLeft()
+
+    def test_nor_has_one_whose_answer_was_not_waited_for(self):
+        self.mark("WAIT-ADD")
+        child = self.start_plugin("ADD", "c-a", "/run/netns/a", "net1", self.net)
+        until(lambda: self.calls("ADD"), "the ADD")
+        child.kill()
+        child.communicate()
+        until(lambda: self.left() == 0, "its end")
+        self.assertNothingLeft()
+
+    def test_a_lease_that_was_given_is_kept_in_mind(self):
+        self.add("c-a", "a", self.net)
+        with self.assertRaises(Failure) as refused:
+            self.delete("c-a", "a", self.net)
+        self.assertEqual((refused.exception.code, self.left()), (1, 1))
+        self.unmark("FAIL-DEL")
         self.delete("c-a", "a", self.net)
         self.assertNothingLeft()
 

@@ -5,7 +5,10 @@
 usage: test-erdma-smc.py RDMAD MODULE-DIR [TEST...]
 """
 
+import contextlib
+import json
 import os
+import sqlite3
 import sys
 
 import grpc
@@ -15,7 +18,7 @@ sys.dont_write_bytecode = True
 from plugin_case import PluginCase, tap  # noqa: E402
 from fake import Runtime  # noqa: E402
 
-RESOURCE = "aliyun/erdma"
+RESOURCE, OTHER = "aliyun/erdma", "aliyun/other"
 KEY = "network.alibabacloud.com/erdma-smcr"
 UID = "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b1"
 
@@ -31,8 +34,13 @@ class SmcCase(PluginCase):
 
     def start(self, mode):
         self.start_kubelet()
+        self.serve(mode)
+
+    def serve(self, mode):
         self.start_daemon(f"""modules = {{
-            device-plugin = {{ cri_socket = "{self.cri_socket}"; resources = ( {{ name = "{RESOURCE}"; }} ); }};
+            device-plugin = {{ cri_socket = "{self.cri_socket}"; resources = (
+                {{ name = "{RESOURCE}"; selectors = {{ names = "erdma_0"; }}; }},
+                {{ name = "{OTHER}"; selectors = {{ names = "erdma_1"; }}; }} ); }};
             erdma = {{ driver = {{ load_with = "none"; }}; nics = {{ manage = false; }};
                        smc = {{ mode = "{mode}"; survey = "1s"; }}; }}; }};""", "--module=erdma")
         self.wait_for(lambda: self.kubelet.resources().get(RESOURCE, {}).get('allocatable'), "devices")
@@ -94,6 +102,21 @@ class Smc(SmcCase):
         self.runtime.close()
         self.pod(1, "true")
         self.assertEqual(self.pods(), {})
+
+    def test_another_container_uses_the_device_of_the_first(self):
+        """The pod's interface has one PNETID.  That the first container has SMC-R is written into the database."""
+        self.start("prefer")
+        name = self.pod(1, "true")
+        self.end_daemon()
+        with contextlib.closing(sqlite3.connect(os.path.join(self.dir, "state/rdmad.db"))) as database:
+            (text,), = database.execute("SELECT pod FROM module_erdma_smc_pods").fetchall()
+            database.execute("UPDATE module_erdma_smc_pods SET pod = ?", (json.dumps({**json.loads(text), "state": 2}),))
+            database.commit()
+        self.serve("prefer")
+        self.wait_for(lambda: self.kubelet.resources()[OTHER]["allocatable"], "devices")
+        self.assertEqual(self.pods()[name]["state"], "prepared")
+        self.kubelet.allocate(name, OTHER, 1, "second")
+        self.assertEqual((self.pods()[name]["state"], self.pods()[name]["device_name"]), ("tcp", "erdma_0"))
 
     def test_no_sockets_where_no_pod_has_it(self):
         self.start("prefer")

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
@@ -225,17 +226,73 @@ class HandOverTest(Case):
         self.assertEqual((self.endpoint(), self.endpoint(RAIL)), before)
         self.assertEqual(self.log().count("nonsense"), 2, "each says why, once")
 
+    LISTENS = """modules = { device-plugin = { resources = ( { name = "rdma/hca"; count = 100;
+        selectors = { names = "mlx5_2"; }; } ); }; metrics = { listen = "127.0.0.1:%d"; }; };"""
+
+    def begin_listening(self, port):
+        self.start_kubelet()
+        self.daemon = self.spawn_daemon(self.LISTENS % port, modules=())
+        self.wait_ready(100)
+
+    @staticmethod
+    def free_port():
+        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as probe:
+            return probe.getsockname()[1]
+
+    def check_refused(self, status, words, successor):
+        self.others.append(successor)
+        self.assertEqual(successor.wait(PATIENCE), status)
+        self.assertIn(words, self.log())
+        self.assertEqual(self.serving(), self.daemon.pid)
+
+    def test_a_port_that_another_program_has_is_noticed_before(self):
+        self.begin_listening(self.free_port())
+        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as other, \
+                Admission(self.kubelet) as admission:
+            self.until_admitted(admission)
+            self.check_refused(1, "Address already in use",
+                               self.spawn_daemon(self.LISTENS % other.getsockname()[1], "--take-over", modules=()))
+            self.until_admitted(admission)
+        self.check_unnoticed(admission)
+
+    def test_a_database_of_a_newer_rdmad_is_noticed_before(self):
+        self.begin()
+        version = struct.pack(">I", 1000)
+        with Admission(self.kubelet) as admission:
+            self.until_admitted(admission)
+            with open(os.path.join(self.dir, "state", "rdmad.db"), "r+b") as file:
+                file.seek(60)
+                before = file.read(4)
+                file.seek(60)
+                file.write(version)
+                file.flush()
+                self.check_refused(2, "version 1000", self.spawn_daemon(CONFIG % 100, "--take-over"))
+                file.seek(60)
+                file.write(before)
+            self.until_admitted(admission)
+        self.check_unnoticed(admission)
+
+    def test_the_port_of_the_other_is_free_for_it(self):
+        port = self.free_port()
+        self.begin_listening(port)
+        self.others.append(self.daemon)
+        self.daemon = self.spawn_daemon(self.LISTENS % port, "--take-over", modules=())
+        self.wait_for(lambda: self.serving() == self.daemon.pid, "second")
+        self.wait_ready(100)
+
     def test_one_that_has_failed_to_start_is_followed_at_once(self):
         self.begin()
-        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as other:
-            begun = time.monotonic()
-            old, self.daemon = self.daemon, self.spawn_daemon(
-                """modules = { device-plugin = { }; metrics = { listen = "127.0.0.1:%d"; }; };"""
-                % other.getsockname()[1], "--take-over", modules=())
-            self.others += [old, self.daemon]
-            self.assertEqual(self.daemon.wait(PATIENCE), 1)
-            self.assertEqual(old.wait(PATIENCE), 1, "to be started again")
+        old, port = self.daemon, self.free_port()
+        old.send_signal(signal.SIGSTOP)     # nothing is handed over until the port is taken
         self.daemon = None
+        new = self.spawn_daemon(self.LISTENS % port, "--take-over", modules=())
+        self.others += [old, new]
+        self.wait_for(lambda: "waiting for rdmad pid" in self.log(), "second that waits")
+        with contextlib.closing(socket.create_server(("127.0.0.1", port))):
+            begun = time.monotonic()
+            old.send_signal(signal.SIGCONT)
+            self.assertEqual(new.wait(PATIENCE), 1)
+            self.assertEqual(old.wait(PATIENCE), 1, "to be started again")
         self.assertLess(time.monotonic() - begun, 10, "without the time that is for one that starts slowly")
 
     def test_a_run_directory_that_was_removed_has_the_socket_again(self):

@@ -436,6 +436,26 @@ class Shown(unittest.TestCase):
         self.assert_contrast()
         self.assert_quiet()
 
+    def test_a_port_that_loses_packets_is_a_problem(self):
+        """An alert's condition: more than 0.01 % out of sequence, of more than 1000 packets a second."""
+        self.open("gpu-8rail")
+        self.assertIn("RDMA is fine", self.text())
+        rates = {"counters/port_rcv_packets": 10**6, "hw_counters/out_of_sequence": 1000}
+        paths = {name: f"infiniband/mlx5_3/ports/1/{name}" for name in rates}
+        before = {name: int(self.machine.read(path)) for name, path in paths.items()}
+        line, begin = "return document.getElementById('verdict-line').textContent", time.monotonic()
+        while not self.js(line).startswith("1 problem: 11 devices active"):
+            ran = time.monotonic() - begin
+            for name, rate in rates.items():
+                self.machine.write(paths[name], str(before[name] + int(rate * ran)))
+            self.assertLess(ran, PATIENCE, self.text())
+            time.sleep(0.1)
+        why = self.js("return document.getElementById('verdict-why').innerText")
+        self.assertRegex(why, r"mlx5_3 port 1 receives packets out of sequence: \d+ in \d+ s")
+        self.assertIn("RdmaOutOfSequence", why)
+        [finding] = [f for f in self.daemon.json("doctor")["findings"] if "out of sequence" in f["text"]]
+        self.assertEqual((finding["level"], finding["subject"]), ("problem", "mlx5_3"))
+
     def test_distances_are_those_of_the_cli(self):
         self.open("gpu-8rail")
         self.js("document.querySelectorAll('details').forEach((d) => d.open = true)")

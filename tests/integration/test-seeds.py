@@ -10,8 +10,10 @@ the chart renders from the platform's values file, where there is helm.
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import grpc
 
@@ -31,6 +33,7 @@ class SeedCase(PluginCase):
     def start_profile(self, name, rest=""):
         self.start_kubelet()
         self.start_daemon(f'profile = "{name}";\n{rest}', "--profile-dir", PROFILES)
+        self.config = Path(self.dir, "rdmad.conf")
 
     def nodes(self, grant, kind="uverbs"):
         """Numbers of the device files of a kind that a container was given."""
@@ -126,9 +129,10 @@ class VkeTest(SeedCase):
 
     MACHINE = ("rails", "RAILS=4", "LAST=31")
 
+    LABEL = 'attributes = ( {{ name = "label:vke.node.rdma.mode"; value = "{}"; }} );'
+
     def start_with_label(self, value):
-        mode = f'attributes = ( {{ name = "label:vke.node.rdma.mode"; value = "{value}"; }} );'
-        self.start_profile("vke", mode)
+        self.start_profile("vke", self.LABEL.format(value))
 
     def check_devices(self, grant, count):
         self.check_usable(grant)
@@ -156,6 +160,31 @@ class VkeTest(SeedCase):
                       "more than four")
         for i in range(8):
             self.check_devices(self.kubelet.allocate(f"default/p{i}", VKE, 1), 1)
+
+    def test_a_changed_label_holds_for_pods_that_start_later(self):
+        self.start_with_label("shared")
+        self.wait_ready(4, VKE)
+        before = self.kubelet.allocate("default/before", VKE, 1)
+        self.change_label("shared", "exclusive")
+        self.wait_for(lambda: self.mode() == "exclusive", "the mode")
+        others = self.kubelet.allocate("default/others", VKE, 3)
+        self.check_devices(others, 3)
+        self.assertEqual(self.nodes(before) & self.nodes(others), set())
+        with self.assertRaises(AdmissionError):
+            self.kubelet.allocate("default/late", VKE, 1)
+        self.kubelet.complete("default/before")
+        self.wait_for(lambda: self.ask("allocations", "--refresh") and len(self.allocations()) == 1, "the first's end")
+        self.assertEqual(self.nodes(self.kubelet.allocate("default/late", VKE, 1)), self.nodes(before))
+
+    def mode(self):
+        module = next(m for m in self.ask("status")["modules"] if m["name"] == "device-plugin")
+        return module["status"]["resources"][0]["mode"]
+
+    def change_label(self, before, value):
+        """In the configuration, where a test has it; module kube's is test-kube.py's."""
+        for file in (self.config, *self.config.parent.glob("conf.d/*.conf")):
+            file.write_text(file.read_text().replace(f'value = "{before}"', f'value = "{value}"'))
+        self.daemon.send_signal(signal.SIGHUP)
 
     def test_kubelet_can_align_gpus_and_devices_by_numa_node(self):
         self.start_with_label("shared")
@@ -212,6 +241,7 @@ class FromChart:
                                   "--set-file", f"config={more}")
         self.start_kubelet()
         self.start_daemon(None, "--config", path, "--profile-dir", PROFILES)
+        self.config = Path(path)
 
     def both(self, config):
         self.start_profile(None, config)

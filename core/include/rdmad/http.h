@@ -31,6 +31,10 @@ RDMAD_API void rdmad_http_unroute(RdmadHttp *http, const char *method, const cha
  */
 RDMAD_API gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
 				     const char *web_config, GError **error);
+/* Returns whether rdmad_http_listen() would succeed in the place of a running rdmad: its own ports
+ * count as free. */
+RDMAD_API gboolean rdmad_http_rehearse(RdmadHttp *http, const char *address, const char *web_config,
+				       GError **error);
 /* Checks the syntax of an address; RDMAD_ERROR_INVALID. */
 RDMAD_API gboolean rdmad_http_address_check(const char *address, GError **error);
 /* Reads such a file, and the files that it names; RDMAD_ERROR_CONFIG with file:line. */

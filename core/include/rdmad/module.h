@@ -93,6 +93,9 @@ typedef struct {
 	/* `rdmad --check` on a machine with devices, after create, with the inventory filled: warns of what
 	 * the configuration names and the machine does not have.  May be NULL. */
 	void (*check)(gpointer state, RdmadCheckFunc warn, gpointer data);
+	/* After create, of a start that will take the place of a running rdmad: returns FALSE if start would
+	 * fail.  It changes nothing, and the running rdmad serves on.  May be NULL. */
+	gboolean (*rehearse)(gpointer state, GError **error);
 	/* Whether the module offers the device to pods; then `problem` is why it reports it as
 	 * unhealthy (static text), NULL for a healthy one.  May be NULL. */
 	gboolean (*device_health)(gpointer state, const RdmadDevice *dev, const char **problem);

@@ -219,8 +219,11 @@ static char *file_read(const Cdi *cdi, gsize *size, GError **error)
 	struct stat info;
 	char *text = NULL;
 
-	if (lstat(cdi->path, &info) < 0 && errno == ENOENT)
+	if (lstat(cdi->path, &info) < 0) {
+		if (errno != ENOENT)
+			rdmad_error_errno(error, errno, "cannot read %s", cdi->path);
 		return NULL;
+	}
 	if (!S_ISREG(info.st_mode) || info.st_size > CDI_SPEC_MAX) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "it is not a file of rdmad");
 		return NULL;
@@ -229,7 +232,8 @@ static char *file_read(const Cdi *cdi, gsize *size, GError **error)
 	return text;
 }
 
-/* Returns the names in rdmad's file; NULL, without an error, if there is none or it is invalid. */
+/* Returns the names in rdmad's file; NULL, without an error, if there is none or it is invalid.  An
+ * unreadable file is an error, because it may belong to another program. */
 static GHashTable *file_names(const Cdi *cdi, GError **error)
 {
 	g_autoptr(GError) problem = NULL;
@@ -240,8 +244,10 @@ static GHashTable *file_names(const Cdi *cdi, GError **error)
 	if (problem && g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY))
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY, "%s is left alone: %s", cdi->path,
 			    problem->message);
-	else if (problem)
+	else if (problem && g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_INVALID))
 		rdmad_debug("%s: %s", cdi->path, problem->message);
+	else if (problem)
+		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, problem->message);
 	return names;
 }
 

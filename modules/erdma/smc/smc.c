@@ -177,12 +177,18 @@ static void started(const char *uid, gpointer data)
 	start_end(start, NULL);
 }
 
-/* Returns the first device of the allocation, which gets the PNETID. */
-static const RdmadDevice *device_of(const ErdmaSmc *smc, const RdmadAllocation *allocation)
+/* Returns the first device of the allocation, which gets the PNETID.  The pod's interface has one
+ * PNETID, so another container of a pod that has SMC-R uses the device of the first. */
+static const RdmadDevice *device_of(const ErdmaSmc *smc, const RdmadAllocation *allocation,
+				    const char *uid)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(smc->self);
+	const ErdmaSmcPod *pod = uid ? erdma_smc_pods_find(smc->pods, uid) : NULL;
+	const RdmadDevice *first = pod && pod->state != ERDMA_SMC_TCP
+					   ? rdmad_inventory_lookup_name(inventory, pod->device)
+					   : NULL;
 
-	return rdmad_inventory_lookup(inventory, allocation->devices[0]);
+	return first ? first : rdmad_inventory_lookup(inventory, allocation->devices[0]);
 }
 
 /* A pod recreated under the same name has another uid. */
@@ -202,7 +208,7 @@ static void start_begin(ErdmaSmc *smc, const RdmadAllocation *allocation,
 			const RdmadSandbox *sandbox, RdmadPreparation *preparation,
 			const char *name)
 {
-	const RdmadDevice *dev = device_of(smc, allocation);
+	const RdmadDevice *dev = device_of(smc, allocation, sandbox->pod_uid);
 	Start *start = g_new0(Start, 1);
 	ErdmaSmcPod *pod;
 	guint8 mac[6];

@@ -8,8 +8,9 @@ import { drawSparkline, reach, sparkline } from "./sparkline.js";
 
 // Farther ones are not neighbours, as in `rdmad devices`.
 const NEAR = ["PIX", "PXB"];
-const ERRORS = { retransmissions: "Retransmissions", out_of_sequence: "Out of sequence",
-	congestion_notifications: "CNPs", discards: "Discards", retries_exceeded: "Retries exceeded" };
+const ERRORS = { retransmissions: "Retransmissions", acknowledgement_timeouts: "Ack timeouts",
+	out_of_sequence: "Out of sequence", congestion_notifications: "CNPs", receive_errors: "Receive errors",
+	discards: "Discards", retries_exceeded: "Retries exceeded" };
 
 const cards = new Map();
 let made = 0;	// cards, so that no two ever have one id

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/page.h"
 
+#include <jansson.h>
 #include <rdmad/clock.h>
 #include <rdmad/http.h>
 #include <rdmad/module.h>
@@ -80,6 +81,11 @@ Page *page_new(RdmadModule *self, Collector *collector, GError **error)
 	}
 	collector_watch(collector, sample_received, page);
 	return page;
+}
+
+void page_doctor(const Page *page, json_t *findings)
+{
+	traffic_doctor(page->traffic, rdmad_now_us(), findings);
 }
 
 void page_free(Page *page)

@@ -12,4 +12,6 @@ typedef struct Page Page;
 
 /* Watches `collector`, which must outlive it. */
 Page *page_new(RdmadModule *self, Collector *collector, GError **error);
+/* Adds findings about the readings of the last minutes, for whoever they were. */
+void page_doctor(const Page *page, struct json_t *findings);
 void page_free(Page *page);

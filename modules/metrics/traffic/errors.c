@@ -6,8 +6,12 @@
 #include "traffic/traffic.h"
 
 const char *const port_error_names[PORT_ERROR_KINDS] = {
-	[PORT_RETRANSMISSIONS] = "retransmissions",   [PORT_OUT_OF_SEQUENCE] = "out_of_sequence",
-	[PORT_CNPS] = "congestion_notifications",     [PORT_DISCARDS] = "discards",
+	[PORT_RETRANSMISSIONS] = "retransmissions",
+	[PORT_ACK_TIMEOUTS] = "acknowledgement_timeouts",
+	[PORT_OUT_OF_SEQUENCE] = "out_of_sequence",
+	[PORT_CNPS] = "congestion_notifications",
+	[PORT_RECEIVE_ERRORS] = "receive_errors",
+	[PORT_DISCARDS] = "discards",
 	[PORT_RETRIES_EXCEEDED] = "retries_exceeded",
 };
 
@@ -23,13 +27,14 @@ static const struct ErrorName {
 	{ "completer_retry_err", PORT_RETRANSMISSIONS },
 	{ "ip4InDiscards", PORT_DISCARDS },
 	{ "ip6InDiscards", PORT_DISCARDS },
-	{ "local_ack_timeout_err", PORT_RETRANSMISSIONS },
+	{ "local_ack_timeout_err", PORT_ACK_TIMEOUTS },
 	{ "max_retry_exceeded", PORT_RETRIES_EXCEEDED },
 	{ "oos_drop_count", PORT_OUT_OF_SEQUENCE },
 	{ "out_of_buffer", PORT_DISCARDS },
 	{ "out_of_seq_request", PORT_OUT_OF_SEQUENCE },
 	{ "out_of_sequence", PORT_OUT_OF_SEQUENCE },
 	{ "packet_seq_err", PORT_RETRANSMISSIONS },
+	{ "port_rcv_errors", PORT_RECEIVE_ERRORS },
 	{ "port_xmit_discards", PORT_DISCARDS },
 	{ "received_cnps", PORT_CNPS },
 	{ "req_rnr_retries_exceeded", PORT_RETRIES_EXCEEDED },

@@ -1,82 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counters of a port's traffic: each driver has its own. */
-#include "traffic/traffic.h"
-
-#include <jansson.h>
-#include <math.h>
-#include <string.h>
-
-#define TRAFFIC_STEP_US (900 * G_TIME_SPAN_MILLISECOND) /* shorter intervals give no rate */
-
-/* In the order of preference.  Counters in words of 4 bytes:
- * Documentation/ABI/stable/sysfs-class-infiniband; drivers' own counters of octets:
- * drivers/infiniband/hw/{mlx5,efa,bnxt_re,erdma,ionic}; soft-RoCE counts packets only:
- * drivers/infiniband/sw/rxe/rxe_hw_counters.c. */
-static const struct {
-	RdmadCounterGroup group;
-	const char *received, *transmitted;
-	guint factor;
-	const char *unit;
-} sources[] = {
-	{ RDMAD_COUNTER_PORT, "port_rcv_data", "port_xmit_data", 4, "bytes" },
-	{ RDMAD_COUNTER_HW, "rdma_rx_bytes", "rdma_tx_bytes", 1, "bytes" },
-	{ RDMAD_COUNTER_HW, "rx_bytes", "tx_bytes", 1, "bytes" },
-	{ RDMAD_COUNTER_HW, "rx_bytes_cnt", "tx_bytes_cnt", 1, "bytes" },
-	{ RDMAD_COUNTER_HW, "hw_rx_bytes_cnt", "hw_tx_bytes_cnt", 1, "bytes" },
-	{ RDMAD_COUNTER_HW, "rx_rdma_ucast_bytes", "tx_rdma_ucast_bytes", 1, "bytes" },
-	{ RDMAD_COUNTER_PORT, "port_rcv_packets", "port_xmit_packets", 1, "packets" },
-	{ RDMAD_COUNTER_HW, "rcvd_pkts", "sent_pkts", 1, "packets" },
-};
-
-static const RdmadCounter *counter_find(const RdmadReading *reading, RdmadCounterGroup group,
-					guint port, const char *name)
-{
-	for (guint i = 0; i < reading->n_counters; i++) {
-		const RdmadCounter *counter = &reading->counters[i];
-
-		if (counter->group == group && counter->port == port && !counter->errnum &&
-		    counter->name && strcmp(counter->name, name) == 0)
-			return counter;
-	}
-	return NULL;
-}
-
-static gboolean source_read(const RdmadReading *reading, gsize index, RdmadCounterGroup group,
-			    guint port, PortTraffic *traffic)
-{
-	const RdmadCounter *received = counter_find(reading, group, port, sources[index].received);
-	const RdmadCounter *transmitted =
-		received ? counter_find(reading, group, port, sources[index].transmitted) : NULL;
-
-	if (!transmitted)
-		return FALSE;
-	traffic->unit = sources[index].unit;
-	traffic->received = received->value * sources[index].factor;
-	traffic->transmitted = transmitted->value * sources[index].factor;
-	return TRUE;
-}
-
-gboolean port_traffic_read(const RdmadReading *reading, guint port, gboolean alone,
-			   PortTraffic *traffic)
-{
-	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++) {
-		if (source_read(reading, i, sources[i].group, port, traffic))
-			return TRUE;
-		if (alone && sources[i].group == RDMAD_COUNTER_HW &&
-		    source_read(reading, i, RDMAD_COUNTER_DEVICE, 0, traffic))
-			return TRUE;
-	}
-	return FALSE;
-}
-
 /*
  * Traffic: rates of each port in the last minutes
  *
  * Filled by every reading, for any request: without requests there is nothing to do.  Ten minutes
  * are kept of each port, fewer with very many ports: at most 256 KiB in all.
  */
+#include "traffic/traffic.h"
 
-#define RATE_MAX 9e18f /* fits into a signed 64-bit integer */
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "traffic/losses.h"
+
+#define TRAFFIC_STEP_US (900 * G_TIME_SPAN_MILLISECOND) /* shorter intervals give no rate */
+#define RATE_MAX	9e18f				/* fits into a signed 64-bit integer */
 
 typedef struct {
 	gint64 mark;		     /* monotonic time, made unique */
@@ -91,6 +29,7 @@ typedef struct {
 	PortError errors[PORT_ERROR_KINDS];
 	float error_rates[PORT_ERROR_KINDS]; /* between the last two readings; NAN: unknown */
 	gint64 errors_us;		     /* when `errors` was read; 0: never */
+	PortLosses losses;
 	gint64 seen_us;
 	GArray *samples; /* Sample, oldest first */
 } Series;
@@ -300,7 +239,7 @@ void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
 	for (guint i = 0; i < device->n_ports; i++) {
 		const guint port = device->ports[i].number;
 		Series *series = traffic_series(traffic, device, port, now_us);
-		PortTraffic total = { 0 };
+		PortTraffic total = { 0 }, packets = { 0 };
 		PortError errors[PORT_ERROR_KINDS];
 
 		if (!series)
@@ -310,10 +249,21 @@ void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
 		series->name = g_strdup(device->name);
 		port_errors_read(sample->reading, port, device->n_ports == 1, errors);
 		series_take_errors(series, errors, sample->reading->time_us);
+		port_packets_read(sample->reading, port, device->n_ports == 1, &packets);
+		port_losses_take(&series->losses, errors, &packets, sample->reading->time_us);
 		if (port_traffic_read(sample->reading, port, device->n_ports == 1, &total))
 			series_take(traffic, series, &total, sample->reading->time_us, now_us);
 	}
 	traffic_take_users(traffic, sample, now_us);
+}
+
+void traffic_doctor(const Traffic *traffic, gint64 now_us, json_t *findings)
+{
+	for (guint i = 0; i < traffic->series->len; i++) {
+		const Series *series = traffic->series->pdata[i];
+
+		port_losses_doctor(&series->losses, series->name, series->port, now_us, findings);
+	}
 }
 
 /* ---- JSON ---- */

@@ -11,16 +11,22 @@ typedef struct {
 	guint64 received, transmitted;
 } PortTraffic;
 
-/* `alone`: the port is the only one, so counters of the whole device are its own.  Returns FALSE
+/* sources.c.  `alone`: the port is the only one, so counters of the whole device are its own.  Returns FALSE
  * if there are none. */
 gboolean port_traffic_read(const RdmadReading *reading, guint port, gboolean alone,
 			   PortTraffic *traffic);
 
+/* The same of packets only. */
+gboolean port_packets_read(const RdmadReading *reading, guint port, gboolean alone,
+			   PortTraffic *packets);
+
 /* errors.c: errors of a port, the drivers' counters of one kind added up. */
 typedef enum {
 	PORT_RETRANSMISSIONS,
+	PORT_ACK_TIMEOUTS,
 	PORT_OUT_OF_SEQUENCE,
-	PORT_CNPS, /* congestion notifications received */
+	PORT_CNPS,	     /* congestion notifications received */
+	PORT_RECEIVE_ERRORS, /* damaged packets */
 	PORT_DISCARDS,
 	PORT_RETRIES_EXCEEDED,
 	PORT_ERROR_KINDS,
@@ -53,3 +59,5 @@ void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us);
 /* Returns the response of GET /api/v1/traffic?after=: the samples after the mark of an earlier
  * response. */
 struct json_t *traffic_json(Traffic *traffic, gint64 after, gint64 now_us);
+/* Adds a finding for each port that loses packets. */
+void traffic_doctor(const Traffic *traffic, gint64 now_us, struct json_t *findings);

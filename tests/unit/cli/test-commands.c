@@ -182,6 +182,17 @@ static void test_one_device_is_shown_with_its_gid_table(void)
 	json_decref(device);
 }
 
+static void test_names_of_one_device_control_no_terminal(void)
+{
+	json_t *device =
+		load("{'device_name': 'mlx\\u001b[2J', 'netdevs': [{'name': 'e\\u009b2J'}]}");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	device_write(device, out);
+	g_assert_cmpstr(out->str, ==, "mlx\\x1b[2J\n\ninterface e\\x9b2J\n");
+	json_decref(device);
+}
+
 static void test_the_limits_of_a_device_are_shown_when_known(void)
 {
 	json_t *device = load(
@@ -554,6 +565,7 @@ const UnitTest unit_tests[] = {
 	TEST(without_gpus_the_matrix_is_that_of_the_nics),
 	TEST(devices_have_a_line_a_port),
 	TEST(one_device_is_shown_with_its_gid_table),
+	TEST(names_of_one_device_control_no_terminal),
 	TEST(the_limits_of_a_device_are_shown_when_known),
 	TEST(the_size_of_a_region_is_exact),
 	TEST(allocations_count_the_slots_of_a_device),

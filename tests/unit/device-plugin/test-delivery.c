@@ -224,17 +224,23 @@ static void test_a_file_that_cannot_be_written_stops_no_pod(Fixture *f, gconstpo
 
 /* ---- names for runtimes ---- */
 
-/* One round with one resource over the device. */
-static void publish(Fixture *f, const char *text)
+/* Runs one round with one resource over the device. */
+static gboolean try_publish(Fixture *f, const char *text, GError **error)
 {
 	g_autoptr(ResourceSettings) settings = fixture_resource(text);
 	const PoolMember member = { f->dev, FALSE };
 	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(PoolMember));
-	g_autoptr(GError) error = NULL;
 
 	g_array_append_val(members, member);
 	delivery_offer(f->delivery, settings, members);
-	delivery_publish(f->delivery, &error);
+	return delivery_publish(f->delivery, error);
+}
+
+static void publish(Fixture *f, const char *text)
+{
+	g_autoptr(GError) error = NULL;
+
+	try_publish(f, text, &error);
 	g_assert_no_error(error);
 }
 
@@ -307,21 +313,27 @@ static void test_a_specification_of_others_is_left_alone(Fixture *f, gconstpoint
 {
 	g_autofree char *path = g_build_filename(f->cdi_dir, CDI_FILE, NULL);
 	const char *foreign = "{\"kind\": \"example.com/x\", \"devices\": []}";
-	g_autoptr(ResourceSettings) settings = fixture_resource(ON);
-	const PoolMember member = { f->dev, FALSE };
-	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(PoolMember));
 	g_autoptr(GError) error = NULL;
 	g_autofree char *after = NULL;
 
 	g_assert_cmpint(g_mkdir(f->cdi_dir, 0755), ==, 0);
 	g_assert_true(g_file_set_contents(path, foreign, -1, NULL));
-	g_array_append_val(members, member);
-	delivery_offer(f->delivery, settings, members);
-	g_assert_false(delivery_publish(f->delivery, &error));
+	g_assert_false(try_publish(f, ON, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
 	publish(f, OFF);
 	g_assert_true(g_file_get_contents(path, &after, NULL, NULL));
 	g_assert_cmpstr(after, ==, foreign);
+}
+
+/* lstat() fails with ENOTDIR: nothing is known about the file. */
+static void test_a_specification_that_cannot_be_examined_is_an_error(Fixture *f, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(g_file_set_contents(f->cdi_dir, "", 0, NULL));
+	g_assert_false(try_publish(f, ON, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_nonnull(strstr(error->message, CDI_FILE));
 }
 
 static void test_a_specification_that_was_removed_is_not_relied_upon(Fixture *f, gconstpointer data)
@@ -457,6 +469,7 @@ const UnitTest unit_tests[] = {
 	TEST(the_specification_goes_with_the_last_name),
 	TEST(a_name_that_a_allocation_may_have_stays_until_the_allocation_ends),
 	TEST(a_specification_of_others_is_left_alone),
+	TEST(a_specification_that_cannot_be_examined_is_an_error),
 	TEST(a_specification_that_was_removed_is_not_relied_upon),
 	TEST(a_directory_without_an_allocation_is_removed_when_no_pod_can_have_it),
 	TEST(slots_recall_the_id_of_their_directory),

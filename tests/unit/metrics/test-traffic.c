@@ -70,7 +70,7 @@ static void take_errors(Traffic *traffic, guint64 naks, guint64 timeouts, gint64
 {
 	RdmadCounter counters[] = {
 		{ RDMAD_COUNTER_HW, 1, NULL, "packet_seq_err", naks },
-		{ RDMAD_COUNTER_HW, 1, NULL, "local_ack_timeout_err", timeouts },
+		{ RDMAD_COUNTER_HW, 1, NULL, "to_retransmits", timeouts },
 		{ RDMAD_COUNTER_HW, 2, NULL, "packet_seq_err", 1000 },
 		{ RDMAD_COUNTER_HW, 1, NULL, "out_of_sequence", 0, EIO },
 		{ RDMAD_COUNTER_DEVICE, 0, NULL, "cnpHandled", 7 },
