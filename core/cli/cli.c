@@ -287,7 +287,8 @@ static int command_unknown(const char *word, const json_t *of_modules, const GEr
 		fprintf(stderr, "rdmad: unknown command \"%s\"; did you mean `%s`?\n", word, meant);
 	else if (error)
 		fprintf(stderr,
-			"rdmad: unknown command \"%s\"; modules cannot be asked for theirs: %s\n",
+			"rdmad: unknown command \"%s\"; those of modules need the daemon, and are "
+			"in rdmad-cli(8): %s\n",
 			word, error->message);
 	else
 		fprintf(stderr, "rdmad: unknown command \"%s\"; see `rdmad help`\n", word);

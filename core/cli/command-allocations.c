@@ -85,6 +85,7 @@ int command_allocations(const CommandOptions *options)
 	json_t *answer = options->refresh
 				 ? command_ask(options, "POST", "/api/v1/allocations/refresh")
 				 : command_ask(options, "GET", "/api/v1/allocations");
+	const json_t *allocations = json_object_get(answer, "allocations");
 	g_autoptr(GString) out = g_string_new(NULL);
 	int status;
 
@@ -93,9 +94,8 @@ int command_allocations(const CommandOptions *options)
 	if (options->output) {
 		status = command_print_json(options, answer);
 	} else {
-		allocations_write(json_object_get(answer, "allocations"), rdmad_wall_us(),
-				  &options->style, out);
-		status = command_print(out);
+		allocations_write(allocations, rdmad_wall_us(), &options->style, out);
+		status = command_print_rows(allocations, "allocations", out);
 	}
 	json_decref(answer);
 	return status;

@@ -22,13 +22,15 @@ void attributes_write(const json_t *attributes, const RdmadTableStyle *style, GS
 static int attributes_list(const CommandOptions *options)
 {
 	json_t *answer = command_ask(options, "GET", "/api/v1/attributes");
+	const json_t *attributes = json_object_get(answer, "attributes");
 	g_autoptr(GString) out = g_string_new(NULL);
 	int status;
 
 	if (!answer)
 		return 1;
-	attributes_write(json_object_get(answer, "attributes"), &options->style, out);
-	status = options->output ? command_print_json(options, answer) : command_print(out);
+	attributes_write(attributes, &options->style, out);
+	status = options->output ? command_print_json(options, answer)
+				 : command_print_rows(attributes, "attributes", out);
 	json_decref(answer);
 	return status;
 }

@@ -110,11 +110,8 @@ static int show_all(const CommandOptions *options, const json_t *answer, const j
 
 	if (options->output)
 		return command_print_json(options, answer);
-	if (json_array_size(devices) == 0)
-		fputs("rdmad: no RDMA devices; see `rdmad doctor`\n", stderr);
-	else
-		devices_write(devices, &options->style, out);
-	return command_print(out);
+	devices_write(devices, &options->style, out);
+	return command_print_rows(devices, "RDMA devices; see `rdmad doctor`", out);
 }
 
 int command_devices(const CommandOptions *options)

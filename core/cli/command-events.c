@@ -151,7 +151,7 @@ static int print_events(const CommandOptions *options, const json_t *answer,
 	else
 		events_write(events, options->follow || style->wide ? 0 : rdmad_wall_us(), style,
 			     out);
-	return command_print(out);
+	return options->follow ? command_print(out) : command_print_rows(events, "events", out);
 }
 
 /* Returns the sequence to continue after; sequences start again when rdmad restarts. */

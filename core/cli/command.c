@@ -57,6 +57,14 @@ int command_print(const GString *text)
 	return 1;
 }
 
+int command_print_rows(const json_t *rows, const char *what, const GString *text)
+{
+	if (json_array_size(rows))
+		return command_print(text);
+	fprintf(stderr, "rdmad: no %s\n", what);
+	return 0;
+}
+
 int command_print_json(const CommandOptions *options, const json_t *value)
 {
 	g_autoptr(GString) text = g_string_new(NULL);

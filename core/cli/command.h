@@ -62,6 +62,8 @@ json_t *command_put(const CommandOptions *options, const char *path, json_t *bod
 json_t *command_ask_refusable(const CommandOptions *options, const char *path, json_t **refusal);
 /* Writes the text and returns the exit status. */
 int command_print(const GString *text);
+/* Writes the text of a table.  Without rows, writes "rdmad: no WHAT" to stderr instead. */
+int command_print_rows(const json_t *rows, const char *what, const GString *text);
 /* Writes the value as JSON or YAML, and returns the exit status. */
 int command_print_json(const CommandOptions *options, const json_t *value);
 /* Sets an option of COMMAND_ASKS from getopt's optarg.  Returns FALSE after an error, which was

@@ -229,10 +229,14 @@ void module_command_write(const json_t *command, const json_t *answer, const Rdm
 
 static int answer_print(const json_t *command, const CommandOptions *options, json_t *answer)
 {
+	const char *rows = format_text(command, "rows");
 	g_autoptr(GString) out = g_string_new(NULL);
 
+	if (options->output)
+		return command_print_json(options, answer);
 	module_command_write(command, answer, &options->style, out);
-	return options->output ? command_print_json(options, answer) : command_print(out);
+	return rows ? command_print_rows(json_object_get(answer, rows), rows, out)
+		    : command_print(out);
 }
 
 /* Prints the body of an error response too: a script may have to undo earlier settings. */
@@ -273,17 +277,19 @@ int module_command_list(const CommandOptions *options)
 	g_autoptr(RdmadTable) table = rdmad_table_new(headers);
 	g_autoptr(GString) out = g_string_new(NULL);
 	json_t *answer = command_ask(options, "GET", "/api/v1/commands");
+	const json_t *commands = json_object_get(answer, "commands");
 	const json_t *command;
 	int status;
 	size_t i;
 
 	if (!answer)
 		return 1;
-	json_array_foreach(json_object_get(answer, "commands"), i, command)
+	json_array_foreach(commands, i, command)
 		rdmad_table_add(table, format_text(command, "name"), format_text(command, "module"),
 				format_text(command, "summary"));
 	rdmad_table_write(table, &options->style, "", out);
-	status = options->output ? command_print_json(options, answer) : command_print(out);
+	status = options->output ? command_print_json(options, answer)
+				 : command_print_rows(commands, "commands", out);
 	json_decref(answer);
 	return status;
 }

@@ -207,8 +207,9 @@ static ResourceSettings *resource_default(const RdmadConfigNode *defaults, GErro
 		return NULL;
 	settings->name = g_strdup(DEFAULT_NAME);
 	settings->count = DEFAULT_COUNT;
+	/* A machine without one of the other two is no reason for a warning. */
 	selector_set(&settings->selector, SELECT_LINK_LAYERS,
-		     (const char *const[]){ "ethernet", "infiniband", NULL });
+		     (const char *const[]){ "!unknown", NULL });
 	return g_steal_pointer(&settings);
 }
 

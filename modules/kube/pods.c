@@ -11,7 +11,7 @@ struct KubePods {
 	KubeClient *client;
 	RdmadPodProvider *provider;
 	GQueue requests; /* of Request */
-	guint answered, failed;
+	guint succeeded, failed;
 };
 
 typedef struct {
@@ -41,7 +41,7 @@ static void request_answer(Request *request, GHashTable *annotations, const GErr
 	if (error)
 		request->pods->failed++;
 	else
-		request->pods->answered++;
+		request->pods->succeeded++;
 	g_queue_unlink(&request->pods->requests, &request->node);
 	kube_call_cancel(request->call);
 	g_free(request);
@@ -135,6 +135,6 @@ void kube_pods_free(KubePods *pods)
 
 json_t *kube_pods_status(const KubePods *pods)
 {
-	return json_pack("{s:i, s:i, s:i}", "asking", (int)pods->requests.length, "answered",
-			 (int)pods->answered, "failed", (int)pods->failed);
+	return json_pack("{s:i, s:i, s:i}", "waiting", (int)pods->requests.length, "succeeded",
+			 (int)pods->succeeded, "failed", (int)pods->failed);
 }

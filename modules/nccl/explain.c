@@ -10,8 +10,8 @@ static void append_title(GString *text, const NcclView *view, const NcclPlan *pl
 	g_string_append_printf(text, "NCCL 2.%u", plan->versions.from);
 	if (plan->versions.to != plan->versions.from)
 		g_string_append_printf(text, " to 2.%u", plan->versions.to);
-	g_string_append_printf(text, "; %u of %u port%s taken; ", plan->n_taken, plan->rails->len,
-			       plan->rails->len == 1 ? "" : "s");
+	g_string_append_printf(text, "; %u of %u port%s selected; ", plan->n_selected,
+			       plan->rails->len, plan->rails->len == 1 ? "" : "s");
 	if (view->addresses)
 		g_string_append_printf(text, "%u address%s in the namespace\n",
 				       nccl_addresses_count(view->addresses),
@@ -46,10 +46,10 @@ static const char *gid_verdict(const NcclView *view, const NcclPolicy *policy, c
 		return "not needed on InfiniBand";
 	if (rail->device->node_type == RDMAD_NODE_RNIC)
 		return "an iWARP MAC address, no GID";
-	if (gid == rail->gid && rail->reason == NCCL_RAIL_TAKEN)
-		return "taken";
-	if (reason == NCCL_GID_USABLE && rail->reason == NCCL_RAIL_TAKEN)
-		return "usable; another is taken";
+	if (gid == rail->gid && rail->reason == NCCL_RAIL_SELECTED)
+		return "selected";
+	if (reason == NCCL_GID_USABLE && rail->reason == NCCL_RAIL_SELECTED)
+		return "usable; another is selected";
 	return nccl_gid_reason_text(reason);
 }
 

@@ -11,7 +11,7 @@
 gboolean nccl_outcome_is_right(const NcclView *view, const NcclPolicy *policy,
 			       const NcclOutcome *outcome);
 /* Returns the oldest version from which NCCL, up to the newest version requested, uses exactly the
- * taken rails, each with a right GID; 0: not even the newest. */
+ * selected rails, each with a right GID; 0: not even the newest. */
 guint nccl_plan_proven_from(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,
 			    const NcclEnv *env);
 

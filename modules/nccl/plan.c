@@ -99,19 +99,19 @@ static char *rails_with(const NcclPlan *plan, NcclRailReason reason)
 
 /* ---- stages ---- */
 
-static void plan_count_taken(NcclPlan *plan)
+static void plan_count_selected(NcclPlan *plan)
 {
-	plan->n_taken = 0;
-	while (plan->n_taken < plan->rails->len &&
-	       nccl_plan_rail(plan, plan->n_taken)->reason == NCCL_RAIL_TAKEN)
-		plan->n_taken++;
+	plan->n_selected = 0;
+	while (plan->n_selected < plan->rails->len &&
+	       nccl_plan_rail(plan, plan->n_selected)->reason == NCCL_RAIL_SELECTED)
+		plan->n_selected++;
 }
 
 static int left_out_last(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const NcclRail *x = a, *y = b;
 
-	return (x->reason != NCCL_RAIL_TAKEN) - (y->reason != NCCL_RAIL_TAKEN);
+	return (x->reason != NCCL_RAIL_SELECTED) - (y->reason != NCCL_RAIL_SELECTED);
 }
 
 void nccl_plan_keep_subset(NcclPlan *plan)
@@ -120,13 +120,13 @@ void nccl_plan_keep_subset(NcclPlan *plan)
 
 	/* g_array_sort_with_data() is stable. */
 	g_array_sort_with_data(plan->rails, left_out_last, NULL);
-	plan_count_taken(plan);
+	plan_count_selected(plan);
 	nccl_plan_warn(plan, "left out, as no setting fits all: %s", names);
 }
 
 static gboolean plan_has_device(NcclPlan *plan, const NcclView *view)
 {
-	if (plan->n_taken)
+	if (plan->n_selected)
 		return TRUE;
 	if (plan->rails->len == 0) {
 		plan_refuse(plan, NCCL_REFUSAL_NO_DEVICE, "there is no RDMA device");
@@ -156,14 +156,14 @@ static NcclGidReason port_gid_reason(const NcclView *view, const NcclPolicy *pol
  * port that was not set up. */
 static gboolean plan_has_gids(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
 {
-	for (guint i = plan->n_taken; i < plan->rails->len; i++) {
+	for (guint i = plan->n_selected; i < plan->rails->len; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);
 		g_autofree char *names = NULL;
 
 		if (rail->reason != NCCL_RAIL_NO_GID)
 			continue;
 		names = rails_with(plan, NCCL_RAIL_NO_GID);
-		if (plan->n_taken == 0 || (view->allocated && !policy->allow_subset)) {
+		if (plan->n_selected == 0 || (view->allocated && !policy->allow_subset)) {
 			plan_refuse(plan, NCCL_REFUSAL_NO_GID, "no routable GID: %s: %s", names,
 				    rail->port->n_gids == 0 ? "the table is empty"
 							    : nccl_gid_reason_text(port_gid_reason(
@@ -180,7 +180,7 @@ static gboolean plan_has_one_link_layer(NcclPlan *plan)
 {
 	const NcclRail *first = nccl_plan_rail(plan, 0);
 
-	for (guint i = 1; i < plan->n_taken; i++) {
+	for (guint i = 1; i < plan->n_selected; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);
 
 		if (rail->port->link_layer != first->port->link_layer) {
@@ -199,14 +199,14 @@ static gboolean plan_fits_limit(NcclPlan *plan, const NcclPolicy *policy)
 {
 	const guint limit = nccl_port_limit(plan->asked.to);
 
-	if (plan->n_taken <= limit)
+	if (plan->n_selected <= limit)
 		return TRUE;
 	if (!policy->allow_subset) {
 		plan_refuse(plan, NCCL_REFUSAL_TOO_MANY, "%u ports, and NCCL 2.%u takes %u",
-			    plan->n_taken, plan->asked.to, limit);
+			    plan->n_selected, plan->asked.to, limit);
 		return FALSE;
 	}
-	for (guint i = limit; i < plan->n_taken; i++)
+	for (guint i = limit; i < plan->n_selected; i++)
 		g_array_index(plan->rails, NcclRail, i).reason = NCCL_RAIL_NOT_IN_SUBSET;
 	nccl_plan_keep_subset(plan);
 	return TRUE;
@@ -226,10 +226,10 @@ static gboolean plan_knows_addresses(NcclPlan *plan, const NcclView *view)
 		NcclRail *rail = &g_array_index(plan->rails, NcclRail, i);
 
 		if (rail->reason == NCCL_RAIL_NO_GID)
-			rail->reason = NCCL_RAIL_TAKEN;
+			rail->reason = NCCL_RAIL_SELECTED;
 	}
 	g_array_sort_with_data(plan->rails, left_out_last, NULL);
-	plan_count_taken(plan);
+	plan_count_selected(plan);
 	nccl_env_free(plan->env);
 	plan->env = nccl_plan_ports_env(plan);
 	plan_refuse(plan, NCCL_REFUSAL_NO_ADDRESSES,
@@ -242,7 +242,7 @@ gboolean nccl_plan_is_roce(const NcclPlan *plan)
 	for (guint i = 0; i < plan->rails->len; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);
 
-		if ((rail->reason == NCCL_RAIL_TAKEN || rail->reason == NCCL_RAIL_NO_GID) &&
+		if ((rail->reason == NCCL_RAIL_SELECTED || rail->reason == NCCL_RAIL_NO_GID) &&
 		    rail->port->link_layer == RDMAD_LINK_LAYER_ETHERNET)
 			return TRUE;
 	}
@@ -254,7 +254,7 @@ static void refuse_setting(NcclPlan *plan)
 	g_autoptr(GString) text = g_string_new(NULL);
 	char address[INET6_ADDRSTRLEN];
 
-	for (guint i = 0; i < plan->n_taken && i < NAMED_RAILS; i++) {
+	for (guint i = 0; i < plan->n_selected && i < NAMED_RAILS; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);
 
 		nccl_gid_format(rail->gid->raw, address);
@@ -262,8 +262,8 @@ static void refuse_setting(NcclPlan *plan)
 				       rail->device->name, rail->port->number, address,
 				       rail->gid->index);
 	}
-	if (plan->n_taken > NAMED_RAILS)
-		g_string_append_printf(text, " and %u more", plan->n_taken - NAMED_RAILS);
+	if (plan->n_selected > NAMED_RAILS)
+		g_string_append_printf(text, " and %u more", plan->n_selected - NAMED_RAILS);
 	plan_refuse(plan, NCCL_REFUSAL_NO_SETTING, "%s: %s",
 		    plan->asked.to <= 20 ? "NCCL before 2.21 has one index for all ports"
 					 : "neither one index nor one address range is right",
@@ -365,7 +365,7 @@ static void plan_check_values(NcclPlan *plan)
 /* The settings may select another GID than the best one. */
 static void plan_note_gids(NcclPlan *plan)
 {
-	for (guint i = 0; i < plan->n_taken; i++) {
+	for (guint i = 0; i < plan->n_selected; i++) {
 		NcclRail *rail = &g_array_index(plan->rails, NcclRail, i);
 
 		if (rail->gid)
@@ -383,7 +383,7 @@ NcclPlan *nccl_plan_new(const NcclView *view, NcclVersions versions, const NcclP
 	plan->siblings = nccl_env_new();
 	plan->asked_siblings = policy->siblings;
 	plan->warnings = g_new0(char *, 1);
-	plan_count_taken(plan);
+	plan_count_selected(plan);
 	if (!plan_has_device(plan, view) ||
 	    (nccl_plan_is_roce(plan) && !plan_knows_addresses(plan, view)) ||
 	    !plan_has_gids(plan, view, policy) || !plan_has_one_link_layer(plan) ||

@@ -29,8 +29,8 @@ typedef struct {
 	/* That the settings are right for: the requested ones, or the newest of them. */
 	NcclVersions versions;
 	NcclVersions asked;
-	GArray *rails; /* of NcclRail, taken ones first; borrows from the view */
-	guint n_taken;
+	GArray *rails; /* of NcclRail, selected ones first; borrows from the view */
+	guint n_selected;
 	NcclEnv *env;	   /* for NCCL; empty after a refusal other than NO_ADDRESSES */
 	NcclEnv *siblings; /* for UCX, NVSHMEM, libfabric and Open MPI */
 	NcclSiblings asked_siblings;

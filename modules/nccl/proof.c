@@ -55,7 +55,7 @@ gboolean nccl_plan_holds(const NcclView *view, const NcclPolicy *policy, const N
 
 static gboolean plan_takes(const NcclPlan *plan, const NcclOutcome *outcome)
 {
-	for (guint i = 0; i < plan->n_taken; i++)
+	for (guint i = 0; i < plan->n_selected; i++)
 		if (nccl_plan_rail(plan, i)->port == outcome->port)
 			return TRUE;
 	return FALSE;
@@ -73,7 +73,7 @@ static gboolean plan_proves(const NcclPlan *plan, const NcclView *view, const Nc
 		if (!plan_takes(plan, outcome) || !nccl_outcome_is_right(view, policy, outcome))
 			return FALSE;
 	}
-	return outcomes->len == plan->n_taken;
+	return outcomes->len == plan->n_selected;
 }
 
 guint nccl_plan_proven_from(const NcclPlan *plan, const NcclView *view, const NcclPolicy *policy,

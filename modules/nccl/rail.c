@@ -13,7 +13,7 @@
 static const struct {
 	const char *name, *text;
 } RAIL_REASONS[] = {
-	[NCCL_RAIL_TAKEN] = { "taken", "taken" },
+	[NCCL_RAIL_SELECTED] = { "selected", "selected" },
 	[NCCL_RAIL_NOT_GRANTED] = { "not-granted", "the container cannot open it" },
 	[NCCL_RAIL_FATAL] = { "fatal", "its driver gave the device up" },
 	[NCCL_RAIL_PORT_DOWN] = { "port-down", "the port is not active" },
@@ -144,7 +144,7 @@ static NcclRailReason port_judge(const NcclViewDevice *entry, const RdmadPort *p
 		return NCCL_RAIL_DATA_DIRECT;
 	if (port->state != RDMAD_PORT_ACTIVE)
 		return NCCL_RAIL_PORT_DOWN;
-	return NCCL_RAIL_TAKEN;
+	return NCCL_RAIL_SELECTED;
 }
 
 static gboolean link_layer_fits(const NcclPolicy *policy, RdmadLinkLayer layer)
@@ -186,7 +186,7 @@ static NcclRailReason port_filter(const NcclView *view, const NcclPolicy *policy
 	if (!view->allocated && !policy->use_default_route &&
 	    port_has_default_route(view, device, port))
 		return NCCL_RAIL_DEFAULT_ROUTE;
-	return NCCL_RAIL_TAKEN;
+	return NCCL_RAIL_SELECTED;
 }
 
 static NcclRail rail_make(const NcclView *view, const NcclPolicy *policy,
@@ -196,11 +196,11 @@ static NcclRail rail_make(const NcclView *view, const NcclPolicy *policy,
 
 	rail.gpu = rdmad_nearest_gpu(entry->device, view->gpus, &rail.distance);
 	rail.reason = port_judge(entry, port);
-	if (rail.reason == NCCL_RAIL_TAKEN)
+	if (rail.reason == NCCL_RAIL_SELECTED)
 		rail.reason = port_filter(view, policy, entry->device, port);
-	if (rail.reason == NCCL_RAIL_TAKEN && port->link_layer == RDMAD_LINK_LAYER_ETHERNET) {
+	if (rail.reason == NCCL_RAIL_SELECTED && port->link_layer == RDMAD_LINK_LAYER_ETHERNET) {
 		rail.gid = best_gid(view, policy, port);
-		rail.reason = rail.gid ? NCCL_RAIL_TAKEN : NCCL_RAIL_NO_GID;
+		rail.reason = rail.gid ? NCCL_RAIL_SELECTED : NCCL_RAIL_NO_GID;
 	}
 	return rail;
 }
@@ -216,7 +216,7 @@ static void drop_same_gids(GArray *rails)
 		for (guint j = i + 1; first->gid && j < rails->len; j++) {
 			NcclRail *other = &g_array_index(rails, NcclRail, j);
 
-			if (other->reason == NCCL_RAIL_TAKEN && other->gid &&
+			if (other->reason == NCCL_RAIL_SELECTED && other->gid &&
 			    !nccl_gid_is_link_local(first->gid->raw) &&
 			    !memcmp(first->gid->raw, other->gid->raw, 16)) {
 				other->reason = NCCL_RAIL_SAME_GID;
@@ -234,13 +234,13 @@ static void drop_far(GArray *rails, RdmadDistance farthest)
 	for (guint i = 0; i < rails->len; i++) {
 		const NcclRail *rail = &g_array_index(rails, NcclRail, i);
 
-		near = near || (rail->reason == NCCL_RAIL_TAKEN && rail->gpu >= 0 &&
+		near = near || (rail->reason == NCCL_RAIL_SELECTED && rail->gpu >= 0 &&
 				rail->distance <= farthest);
 	}
 	for (guint i = 0; near && i < rails->len; i++) {
 		NcclRail *rail = &g_array_index(rails, NcclRail, i);
 
-		if (rail->reason == NCCL_RAIL_TAKEN && rail->distance > farthest)
+		if (rail->reason == NCCL_RAIL_SELECTED && rail->distance > farthest)
 			rail->reason = NCCL_RAIL_FAR_FROM_GPU;
 	}
 }
@@ -250,8 +250,8 @@ static int rail_compare(gconstpointer a, gconstpointer b, gpointer data)
 	const NcclRail *x = a, *y = b;
 	const NcclView *view = data;
 
-	if ((x->reason == NCCL_RAIL_TAKEN) != (y->reason == NCCL_RAIL_TAKEN))
-		return x->reason == NCCL_RAIL_TAKEN ? -1 : 1;
+	if ((x->reason == NCCL_RAIL_SELECTED) != (y->reason == NCCL_RAIL_SELECTED))
+		return x->reason == NCCL_RAIL_SELECTED ? -1 : 1;
 	if (x->device != y->device)
 		return rdmad_nics_compare(x->device, y->device, view->gpus);
 	return (int)x->port->number - (int)y->port->number;

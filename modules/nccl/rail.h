@@ -7,7 +7,7 @@
 
 /* Why a port is excluded.  The names are those of the JSON and the metrics. */
 typedef enum {
-	NCCL_RAIL_TAKEN,
+	NCCL_RAIL_SELECTED,
 	NCCL_RAIL_NOT_GRANTED,
 	NCCL_RAIL_FATAL,
 	NCCL_RAIL_PORT_DOWN,
@@ -46,7 +46,7 @@ typedef struct {
 	const RdmadGid *gid;	/* the best one; NULL: none, or InfiniBand */
 } NcclRail;
 
-/* Returns a GArray of NcclRail: all ports, taken ones first, in the order of rdmad_nics_compare().
+/* Returns a GArray of NcclRail: all ports, selected ones first, in the order of rdmad_nics_compare().
  * g_array_unref() */
 GArray *nccl_rails_choose(const NcclView *view, const NcclPolicy *policy);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selection of the GIDs of the taken rails: by one index, by a range of addresses, or for the
+ * Selection of the GIDs of the selected rails: by one index, by a range of addresses, or for the
  * largest subset of rails that one of these is right for
  */
 #include <arpa/inet.h>
@@ -18,11 +18,11 @@ static void set_hca(const NcclPlan *plan, NcclEnv *env)
 {
 	g_autoptr(GString) list = g_string_new("=");
 	g_autofree char *why =
-		g_strdup_printf(plan->n_taken == 1 ? "the port taken, by its exact name"
-						   : "the %u ports taken, by exact name",
-				plan->n_taken);
+		g_strdup_printf(plan->n_selected == 1 ? "the selected port, by its exact name"
+						      : "the %u selected ports, by exact name",
+				plan->n_selected);
 
-	for (guint i = 0; i < plan->n_taken; i++) {
+	for (guint i = 0; i < plan->n_selected; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);
 
 		g_string_append_printf(list, "%s%s:%u", i ? "," : "", rail->device->name,
@@ -34,7 +34,7 @@ static void set_hca(const NcclPlan *plan, NcclEnv *env)
 /* 2.20 to 2.23 crash when they compare devices without a PCI path. */
 static void set_merge(const NcclPlan *plan, NcclEnv *env)
 {
-	for (guint i = 0; plan->n_taken > 1 && i < plan->n_taken; i++)
+	for (guint i = 0; plan->n_selected > 1 && i < plan->n_selected; i++)
 		if (!nccl_plan_rail(plan, i)->device->pci_address && plan->asked.from <= 23 &&
 		    plan->asked.to >= 20) {
 			nccl_env_set_int(env, "NCCL_IB_MERGE_NICS", 0,
@@ -97,7 +97,7 @@ static guint index_count(const NcclPlan *plan, const NcclView *view, const NcclP
 {
 	guint n = 0;
 
-	for (guint i = 0; i < plan->n_taken; i++) {
+	for (guint i = 0; i < plan->n_selected; i++) {
 		NcclRail *rail = &g_array_index(plan->rails, NcclRail, i);
 		gboolean right = FALSE;
 
@@ -119,7 +119,7 @@ static guint index_best(const NcclPlan *plan, const NcclView *view, const NcclPo
 {
 	guint most = 0;
 
-	for (guint i = 0; i < plan->n_taken; i++) {
+	for (guint i = 0; i < plan->n_selected; i++) {
 		const guint index = nccl_plan_rail(plan, i)->gid->index;
 		const guint n = index_count(plan, view, policy, index, FALSE);
 
@@ -136,11 +136,12 @@ static gboolean plan_by_index(NcclPlan *plan, const NcclView *view, const NcclPo
 	const RdmadPort *first = nccl_plan_rail(plan, 0)->port;
 	guint index = 0;
 
-	if (index_best(plan, view, policy, &index) == plan->n_taken)
+	if (index_best(plan, view, policy, &index) == plan->n_selected)
 		return plan_try(plan, view, policy, env_by_index(plan, index));
 	/* The best GIDs have different indexes; other GIDs may share one. */
 	for (guint i = 0; i < first->n_gids; i++)
-		if (index_count(plan, view, policy, first->gids[i].index, FALSE) == plan->n_taken &&
+		if (index_count(plan, view, policy, first->gids[i].index, FALSE) ==
+			    plan->n_selected &&
 		    plan_try(plan, view, policy, env_by_index(plan, first->gids[i].index)))
 			return TRUE;
 	return FALSE;
@@ -177,7 +178,7 @@ static gboolean plan_by_range(NcclPlan *plan, const NcclView *view, const NcclPo
 
 	if (plan_by_range_around(plan, view, policy, nccl_plan_rail(plan, 0)->gid, &tries))
 		return TRUE;
-	for (guint i = 0; i < plan->n_taken; i++) {
+	for (guint i = 0; i < plan->n_selected; i++) {
 		const RdmadPort *port = nccl_plan_rail(plan, i)->port;
 
 		for (guint g = 0; g < port->n_gids; g++)
@@ -210,7 +211,7 @@ static guint env_count(const NcclPlan *plan, const NcclView *view, const NcclPol
 {
 	guint n = 0;
 
-	for (guint i = 0; i < plan->n_taken; i++) {
+	for (guint i = 0; i < plan->n_selected; i++) {
 		NcclRail *rail = &g_array_index(plan->rails, NcclRail, i);
 		const NcclOutcome outcome = { rail->device, rail->port,
 					      nccl_simulate_gid(rail->port, env, plan->asked.to) };
@@ -229,7 +230,7 @@ static guint range_best(const NcclPlan *plan, const NcclView *view, const NcclPo
 {
 	guint most = 0;
 
-	for (guint i = 0; i < plan->n_taken; i++) {
+	for (guint i = 0; i < plan->n_selected; i++) {
 		const RdmadGid *gid = nccl_plan_rail(plan, i)->gid;
 		const gboolean ipv4 = nccl_gid_family(gid->raw) == AF_INET;
 

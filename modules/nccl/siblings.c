@@ -60,7 +60,7 @@ static void fill_nvshmem(NcclPlan *plan)
 /* libfabric's verbs provider accepts one device name, so it is set for a single device only. */
 static void fill_libfabric(NcclPlan *plan)
 {
-	if (plan->n_taken == 1)
+	if (plan->n_selected == 1)
 		nccl_env_set(plan->siblings, "FI_VERBS_DEVICE_NAME",
 			     nccl_plan_rail(plan, 0)->device->name, "the one device");
 	if (common_index(plan))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL_TOPO_FILE: the PCIe tree between the GPUs and the taken rails
+ * NCCL_TOPO_FILE: the PCIe tree between the GPUs and the selected rails
  *
  * The file is for virtual machines and containers whose /sys differs from the hardware's tree.
  * NCCL completes missing attributes of a node (class, speed, the GPU's compute capability) from
@@ -58,7 +58,7 @@ static GArray *leaves_collect(const NcclView *view, const NcclPlan *plan)
 		if (gpu->pci_path && gpu->pci_path[0] && gpu->pci_path[1])
 			g_array_append_val(leaves, leaf);
 	}
-	for (guint i = 0; i < plan->n_taken; i++) {
+	for (guint i = 0; i < plan->n_selected; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);
 		const Leaf leaf = { rail->device->pci_path, rail->device->numa_node, rail };
 
@@ -80,7 +80,7 @@ static void append_net(GString *text, const NcclPlan *plan, const RdmadDevice *d
 {
 	append_indent(text, depth);
 	g_string_append(text, "<nic>\n");
-	for (guint i = 0; i < plan->n_taken; i++) {
+	for (guint i = 0; i < plan->n_selected; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);
 
 		if (rail->device != device)

@@ -29,8 +29,8 @@ static json_t *gid_to_json(const NcclView *view, const NcclPolicy *policy, const
 	nccl_gid_format(gid->raw, address);
 	return json_pack("{s:i, s:s, s:s, s:s?, s:b, s:s}", "index", (int)gid->index, "address",
 			 address, "type", rdmad_gid_type_name(gid->type), "netdev", gid->netdev,
-			 "selected", gid == rail->gid && rail->reason == NCCL_RAIL_TAKEN, "reason",
-			 nccl_gid_reason_text(reason));
+			 "selected", gid == rail->gid && rail->reason == NCCL_RAIL_SELECTED,
+			 "reason", nccl_gid_reason_text(reason));
 }
 
 static json_t *rail_to_json(const NcclView *view, const NcclPolicy *policy, const NcclRail *rail)
@@ -46,9 +46,10 @@ static json_t *rail_to_json(const NcclView *view, const NcclPolicy *policy, cons
 	return json_pack("{s:s, s:s, s:i, s:s, s:s?, s:b, s:s, s:s?, s:s, s:o}", "device_id", id,
 			 "device_name", name, "port", (int)rail->port->number, "link_layer",
 			 rdmad_link_layer_name(rail->port->link_layer), "netdev",
-			 rail->port->netdev, "selected", rail->reason == NCCL_RAIL_TAKEN, "reason",
-			 nccl_rail_reason_name(rail->reason), "gpu", gpu ? gpu->pci_address : NULL,
-			 "distance", rdmad_distance_name(rail->distance), "gids", gids);
+			 rail->port->netdev, "selected", rail->reason == NCCL_RAIL_SELECTED,
+			 "reason", nccl_rail_reason_name(rail->reason), "gpu",
+			 gpu ? gpu->pci_address : NULL, "distance",
+			 rdmad_distance_name(rail->distance), "gids", gids);
 }
 
 static json_t *strings_to_json(char *const *strings)

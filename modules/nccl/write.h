@@ -56,6 +56,6 @@ char *nccl_write_explanation(const NcclView *view, const NcclPolicy *policy, con
 char *nccl_write_versions(const NcclView *view, const NcclPolicy *policy,
 			  const NcclPlanLabel *label);
 
-/* Writes the PCIe tree of the taken rails and the GPUs, in the format of NCCL_TOPO_FILE
+/* Writes the PCIe tree of the selected rails and the GPUs, in the format of NCCL_TOPO_FILE
  * (src/graph/xml.cc). */
 char *nccl_write_topology(const NcclView *view, const NcclPlan *plan);

@@ -95,6 +95,10 @@ class Check(unittest.TestCase):
         empty = self.check(SELECTORS % 'names = "bnxt*";', "--sysroot", self.machine)
         self.assertIn("rdma/a: its selectors match no device of this machine", empty.stderr)
 
+    def test_selectors_that_nobody_wrote_are_no_warning(self):
+        done = self.check("modules = { device-plugin = { }; };", "--sysroot", self.machine)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
 
 FIVE = "modules = { device-plugin = { }; metrics = { listen = \"127.0.0.1:%d\"; }; nccl = { }; erdma = { }; %s };"
 

@@ -129,13 +129,13 @@ class FailureTest(DriverCase):
         self.wait_state("ready")
         self.assertEqual(self.driver()["failures"], 0)
 
-    def assertTriedAfter(self, change, beside):
+    def assertTriedAfter(self, change, companions):
         """A change that comes during a try is not a reason for another: the try is over before."""
         self.wait_state("failed")
         before = len(self.calls())
         change()
         self.rescan()
-        self.wait_for(lambda: self.driver()["beside"] == beside, "scan")
+        self.wait_for(lambda: self.driver()["companions"] == companions, "scan")
         self.wait_for(lambda: len(self.calls()) > before, "another try")
 
     def test_only_a_change_is_a_reason_to_try_again_at_once(self):
@@ -156,12 +156,12 @@ class FailureTest(DriverCase):
         driver = self.wait_state("ready")
         self.wait_for(lambda: self.problems(), "problem")
         driver = self.driver()
-        self.assertIn("disagrees about version", driver["beside"]["smc"])
+        self.assertIn("disagrees about version", driver["companions"]["smc"])
         self.assertIn(("smc cannot be loaded: /sbin/modprobe failed with exit status 1: disagrees "
                        "about version", "SMC-R is not available on this node; TCP works"), self.problems())
         self.loaded("smc")
         self.rescan()
-        self.wait_for(lambda: self.driver()["beside"] == {"smc": "loaded"}, "smc")
+        self.wait_for(lambda: self.driver()["companions"] == {"smc": "loaded"}, "smc")
         self.assertEqual(self.problems(), [])
 
     def test_a_kernel_without_smc_is_worth_a_note(self):

@@ -432,11 +432,11 @@ class NcclTest(PluginCase):
         for options, line in (([], "export NCCL_IB_GID_INDEX='3'\n"),
                               (["--format", "conf", "--nccl-version", "2.27"], "\nNCCL_IB_GID_INDEX=3\n"),
                               (["--format", "json"], '"NCCL_IB_GID_INDEX": "3"'),
-                              (["--explain"], "1 of 1 port taken")):
+                              (["--explain"], "1 of 1 port selected")):
             done = self.command("--allocation", allocation, *options)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn(line, done.stdout)
-        self.assertIn("8 of 11 ports taken", self.command("--explain").stdout)
+        self.assertIn("8 of 11 ports selected", self.command("--explain").stdout)
         done = self.command("--allocation", "0011223344556677")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("no allocation 0011223344556677", done.stderr)

@@ -111,15 +111,15 @@ for by in index address; do
 		lab_wait 60 ip netns exec "$netns" "$tool" --device "$device" --gid-by "$by" --format json
 		ip netns exec "$netns" "$tool" --device "$device" --gid-by "$by" --format json >"plan-$netns"
 	done
-	taken() {
+	selected() {
 		/usr/bin/python3 -c 'import json, sys
 print(*[g["index"] for r in json.load(open(sys.argv[1]))["rails"] for g in r["gids"] if g["selected"]])' "plan-$1"
 	}
-	[[ $(taken own) == "$(lab_gid_index rxe0 192.0.2.7)" && $(taken peer) == "$(lab_gid_index rxe1 192.0.2.8)" ]]
-	ip netns exec own timeout 120 ibv_rc_pingpong -n 5 -d rxe0 -g "$(taken own)" >server.log 2>&1 &
+	[[ $(selected own) == "$(lab_gid_index rxe0 192.0.2.7)" && $(selected peer) == "$(lab_gid_index rxe1 192.0.2.8)" ]]
+	ip netns exec own timeout 120 ibv_rc_pingpong -n 5 -d rxe0 -g "$(selected own)" >server.log 2>&1 &
 	server=$!
 	lab_wait 60 bash -c "ip netns exec own ss -ltn | grep -q :18515"
-	if ip netns exec peer timeout 30 ibv_rc_pingpong -n 5 -d rxe1 -g "$(taken peer)" 192.0.2.7 >client.log 2>&1; then
+	if ip netns exec peer timeout 30 ibv_rc_pingpong -n 5 -d rxe1 -g "$(selected peer)" 192.0.2.7 >client.log 2>&1; then
 		grep -q 'GID ::ffff:192.0.2.8' client.log
 		echo "by $by: traffic between two namespaces"
 	else
@@ -138,6 +138,6 @@ print(*[g["index"] for r in json.load(open(sys.argv[1]))["rails"] for g in r["gi
 	wait "$server" || true
 done
 lab_client nccl-env --netns /run/netns/own --explain >explained
-grep -E '192.0.2.7 .*taken' explained
+grep -E '192.0.2.7 .*selected' explained
 lab_client events
 lab_rdmad_stop

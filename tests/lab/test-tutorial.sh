@@ -47,7 +47,7 @@ while IFS= read -r command; do
 	'rdma link add'*) lab_wait 10 grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state ;;
 	'rdmad devices') grep -E '^rxe0 .* active .* healthy' said ;;
 	'rdmad allocations'*) grep -E 'rdma/roce +rxe0 +ml/train-0' said ;;
-	'rdmad nccl-env'*) grep -E '192\.0\.2\.1.*taken' said ;;
+	'rdmad nccl-env'*) grep -E '192\.0\.2\.1.*selected' said ;;
 	'curl '*) grep -q 'rdma_port_state_id{.*device="rxe0"' said ;;
 	esac
 done <commands

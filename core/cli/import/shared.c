@@ -59,7 +59,7 @@ static gboolean selectors_check(const RdmadImport *import, const char *path, con
 {
 	if (pool->group->len && pool->devices->len)
 		return rdmad_import_error(import, error, path,
-					  "devices and selectors: only one of them is taken");
+					  "only one of devices and selectors may be given");
 	if (!pool->group->len && !pool->devices->len)
 		return rdmad_import_error(import, error, path,
 					  "neither selectors nor devices are given");

@@ -70,7 +70,7 @@ static const RdmadImportField GROUP_FIELDS[] = {
 	{ .key = "ddpProfiles",
 	  .type = RDMAD_IMPORT_LOST,
 	  .lost = "profiles of Intel's packet parser are nothing of RDMA; devices with any profile "
-		  "are taken" },
+		  "are selected" },
 	{ .key = NULL },
 };
 

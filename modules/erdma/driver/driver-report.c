@@ -11,18 +11,18 @@ static const char *mode_of(const ErdmaDriverView *view)
 		       : NULL;
 }
 
-static json_t *beside_json(const ErdmaDriverView *view)
+static json_t *companions_json(const ErdmaDriverView *view)
 {
-	json_t *beside = json_object();
+	json_t *companions = json_object();
 
-	for (guint i = 0; view->facts && i < ERDMA_BESIDE_COUNT; i++) {
-		const char *problem = view->beside_problems[i];
+	for (guint i = 0; view->facts && i < ERDMA_COMPANION_COUNT; i++) {
+		const char *problem = view->companion_problems[i];
 
-		if (problem || view->facts->beside[i])
-			json_object_set_new(beside, erdma_beside_names[i],
+		if (problem || view->facts->companion[i])
+			json_object_set_new(companions, erdma_companion_names[i],
 					    json_string(problem ?: "loaded"));
 	}
-	return beside;
+	return companions;
 }
 
 json_t *erdma_driver_status(const ErdmaDriver *driver, const ErdmaDriverSettings *settings)
@@ -32,7 +32,7 @@ json_t *erdma_driver_status(const ErdmaDriver *driver, const ErdmaDriverSettings
 	return json_pack("{s:s, s:s, s:s?, s:s, s:s?, s:o, s:i, s:i, s:f, s:s?}", "state",
 			 erdma_driver_state_names[view.state], "module", settings->module, "mode",
 			 mode_of(&view), "prefer_driver", erdma_prefer_names[settings->prefer],
-			 "reason", view.reason, "beside", beside_json(&view), "devices",
+			 "reason", view.reason, "companions", companions_json(&view), "devices",
 			 view.facts ? (int)view.facts->devices : 0, "failures", (int)view.failures,
 			 "retry_seconds", view.retry_ms / 1000.0, "output", view.output);
 }
@@ -57,27 +57,27 @@ static void doctor_failed(const ErdmaDriverView *view, const ErdmaDriverSettings
 	rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "erdma", text, advice);
 }
 
-static void doctor_beside(const ErdmaDriverView *view, json_t *findings)
+static void doctor_companions(const ErdmaDriverView *view, json_t *findings)
 {
 	static const char *const losses[] = {
-		[ERDMA_BESIDE_SMC] = "SMC-R is not available on this node; TCP works",
-		[ERDMA_BESIDE_PEERMEM] = "GPUDirect RDMA is not available on this node",
+		[ERDMA_COMPANION_SMC] = "SMC-R is not available on this node; TCP works",
+		[ERDMA_COMPANION_PEERMEM] = "GPUDirect RDMA is not available on this node",
 	};
 
-	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++) {
+	for (guint i = 0; i < ERDMA_COMPANION_COUNT; i++) {
 		g_autofree char *text = NULL;
 
-		if (!view->beside_problems[i])
+		if (!view->companion_problems[i])
 			continue;
-		text = g_strdup_printf("%s cannot be loaded: %s", erdma_beside_names[i],
-				       view->beside_problems[i]);
+		text = g_strdup_printf("%s cannot be loaded: %s", erdma_companion_names[i],
+				       view->companion_problems[i]);
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "erdma", text, losses[i]);
 	}
 	if (view->state == ERDMA_DRIVER_READY && view->facts->mode != ERDMA_MODE_OFED &&
-	    view->facts->beside_file[ERDMA_BESIDE_SMC] == RDMAD_KERNEL_MODULE_MISSING &&
-	    !view->facts->beside[ERDMA_BESIDE_SMC])
+	    view->facts->companion_file[ERDMA_COMPANION_SMC] == RDMAD_KERNEL_MODULE_MISSING &&
+	    !view->facts->companion[ERDMA_COMPANION_SMC])
 		rdmad_doctor_add(findings, RDMAD_FINDING_NOTE, "erdma",
-				 "this kernel has no module smc", losses[ERDMA_BESIDE_SMC]);
+				 "this kernel has no module smc", losses[ERDMA_COMPANION_SMC]);
 }
 
 void erdma_driver_doctor(const ErdmaDriver *driver, const ErdmaDriverSettings *settings,
@@ -99,7 +99,7 @@ void erdma_driver_doctor(const ErdmaDriver *driver, const ErdmaDriverSettings *s
 				       view.reason ? ": " : "", view.reason ?: "");
 		rdmad_doctor_add(findings, RDMAD_FINDING_NOTE, "erdma", text, NULL);
 	}
-	doctor_beside(&view, findings);
+	doctor_companions(&view, findings);
 }
 
 gboolean erdma_driver_ready(const ErdmaDriver *driver, char **why)

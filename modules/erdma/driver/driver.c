@@ -55,7 +55,7 @@ struct ErdmaDriver {
 	ErdmaDriverState state;
 	ErdmaMode preferred;
 	char *reason, *output;
-	char *beside_problems[ERDMA_BESIDE_COUNT];
+	char *companion_problems[ERDMA_COMPANION_COUNT];
 	gint64 since_us;
 };
 
@@ -104,8 +104,8 @@ static void driver_forget(ErdmaDriver *driver)
 	driver->last = ERDMA_DO_NOTHING;
 	driver->blocked = FALSE;
 	g_clear_pointer(&driver->step_failure, g_free);
-	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
-		g_clear_pointer(&driver->beside_problems[i], g_free);
+	for (guint i = 0; i < ERDMA_COMPANION_COUNT; i++)
+		g_clear_pointer(&driver->companion_problems[i], g_free);
 }
 
 static void driver_retry_later(ErdmaDriver *driver)
@@ -198,41 +198,42 @@ static void install_done(const char *output, const GError *error, gpointer data)
 }
 
 /* Gives up a module that the driver works without. */
-static void driver_give_up(ErdmaDriver *driver, ErdmaBeside beside, const char *problem)
+static void driver_give_up(ErdmaDriver *driver, ErdmaCompanion companion, const char *problem)
 {
-	driver->past.given_up |= 1u << beside;
-	g_free(driver->beside_problems[beside]);
-	driver->beside_problems[beside] = g_strdup(problem);
+	driver->past.given_up |= 1u << companion;
+	g_free(driver->companion_problems[companion]);
+	driver->companion_problems[companion] = g_strdup(problem);
 	rdmad_event_log_post(rdmad_module_event_log(driver->self), RDMAD_LOG_WARNING,
 			     "driver-module", NULL, "%s cannot be loaded: %s",
-			     erdma_beside_names[beside], problem);
+			     erdma_companion_names[companion], problem);
 }
 
-/* Returns ERDMA_BESIDE_COUNT for the driver itself. */
-static ErdmaBeside beside_of(const char *module)
+/* Returns ERDMA_COMPANION_COUNT for the driver itself. */
+static ErdmaCompanion companion_of(const char *module)
 {
-	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
-		if (g_strcmp0(erdma_beside_names[i], module) == 0)
+	for (guint i = 0; i < ERDMA_COMPANION_COUNT; i++)
+		if (g_strcmp0(erdma_companion_names[i], module) == 0)
 			return i;
-	return ERDMA_BESIDE_COUNT;
+	return ERDMA_COMPANION_COUNT;
 }
 
 static void load_done(const char *output, const GError *error, gpointer data)
 {
 	ErdmaDriver *driver = data;
-	const ErdmaBeside beside =
-		driver->last == ERDMA_DO_LOAD ? beside_of(driver->last_module) : ERDMA_BESIDE_COUNT;
+	const ErdmaCompanion companion = driver->last == ERDMA_DO_LOAD
+						 ? companion_of(driver->last_module)
+						 : ERDMA_COMPANION_COUNT;
 
 	driver->loader = NULL;
 	driver_keep_output(driver, output, error != NULL);
 	erdma_driver_stats_loaded(driver->stats, driver->last_module,
 				  driver->last == ERDMA_DO_UNLOAD, error);
-	if (error && beside == ERDMA_BESIDE_COUNT) {
+	if (error && companion == ERDMA_COMPANION_COUNT) {
 		driver_step_failed(driver, error->message);
 		return;
 	}
 	if (error)
-		driver_give_up(driver, beside, error->message);
+		driver_give_up(driver, companion, error->message);
 	driver_look(driver);
 }
 
@@ -247,7 +248,7 @@ static void driver_load(ErdmaDriver *driver, const ErdmaPlan *plan)
 	g_free(driver->last_module);
 	driver->last_module = g_strdup(module);
 	/* A ready driver stays ready while a module beside it is loaded. */
-	if (out || beside_of(module) == ERDMA_BESIDE_COUNT)
+	if (out || companion_of(module) == ERDMA_COMPANION_COUNT)
 		driver_set_state(driver, ERDMA_DRIVER_LOADING, reason);
 	driver->loader = erdma_loader_start(driver->self, driver->settings, module, plan->parameter,
 					    out, load_done, driver, &error);
@@ -308,7 +309,7 @@ static gboolean has_no_effect(const ErdmaDriver *driver, const ErdmaPlan *plan)
 
 static void driver_refuse_step(ErdmaDriver *driver, const ErdmaPlan *plan)
 {
-	const ErdmaBeside beside = beside_of(plan->module);
+	const ErdmaCompanion companion = companion_of(plan->module);
 	g_autofree char *reason =
 		plan->what == ERDMA_DO_INSTALL
 			? g_strdup_printf("the installer succeeded, but this kernel has no module "
@@ -321,8 +322,8 @@ static void driver_refuse_step(ErdmaDriver *driver, const ErdmaPlan *plan)
 					  plan->what == ERDMA_DO_UNLOAD ? "still" : "not loaded",
 					  plan->module ?: driver->settings->module);
 
-	if (plan->what == ERDMA_DO_LOAD && beside < ERDMA_BESIDE_COUNT) {
-		driver_give_up(driver, beside, reason);
+	if (plan->what == ERDMA_DO_LOAD && companion < ERDMA_COMPANION_COUNT) {
+		driver_give_up(driver, companion, reason);
 		driver_look(driver);
 	} else {
 		driver_fail(driver, reason);
@@ -400,10 +401,10 @@ static gpointer facts_run(gpointer data, const RdmadJob *job, GError **error)
 	return erdma_facts_read(input->root, input->module, input->pci_device, error);
 }
 
-static void driver_found_beside(ErdmaDriver *driver, ErdmaBeside beside)
+static void driver_found_companion(ErdmaDriver *driver, ErdmaCompanion companion)
 {
-	driver->past.given_up &= ~(1u << beside);
-	g_clear_pointer(&driver->beside_problems[beside], g_free);
+	driver->past.given_up &= ~(1u << companion);
+	g_clear_pointer(&driver->companion_problems[companion], g_free);
 }
 
 /* With the facts of the last failure, only the timer retries. */
@@ -414,9 +415,9 @@ static void driver_facts_update(ErdmaDriver *driver, const ErdmaFacts *facts)
 				driver->settings->module);
 	driver->has_facts = TRUE;
 	driver_publish(driver);
-	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
-		if (driver->facts.beside[i])
-			driver_found_beside(driver, i);
+	for (guint i = 0; i < ERDMA_COMPANION_COUNT; i++)
+		if (driver->facts.companion[i])
+			driver_found_companion(driver, i);
 	if (driver_report_step_failure(driver))
 		return;
 	if (driver->blocked &&
@@ -556,8 +557,8 @@ void erdma_driver_free(ErdmaDriver *driver)
 	rdmad_watch_free(driver->allocations);
 	rdmad_event_free(driver->timer);
 	erdma_driver_stats_free(driver->stats);
-	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++)
-		g_free(driver->beside_problems[i]);
+	for (guint i = 0; i < ERDMA_COMPANION_COUNT; i++)
+		g_free(driver->companion_problems[i]);
 	g_free(driver->last_module);
 	g_free(driver->step_failure);
 	g_free(driver->reason);
@@ -572,7 +573,7 @@ ErdmaDriverView erdma_driver_view(const ErdmaDriver *driver)
 		.reason = driver->reason,
 		.output = driver->output,
 		.facts = driver->has_facts ? &driver->facts : NULL,
-		.beside_problems = (const char *const *)driver->beside_problems,
+		.companion_problems = (const char *const *)driver->companion_problems,
 		.preferred = driver->preferred,
 		.since_us = driver->since_us,
 		.failures = driver->failures,

@@ -31,8 +31,8 @@ typedef struct {
 	const char *reason;	 /* reason of the state; NULL: none */
 	const char *output;	 /* last lines of the last failed program; NULL: none */
 	const ErdmaFacts *facts; /* NULL: not read yet */
-	/* Errors of the modules loaded beside the driver, by ErdmaBeside; NULL: none. */
-	const char *const *beside_problems;
+	/* Errors of the modules loaded beside the driver, by ErdmaCompanion; NULL: none. */
+	const char *const *companion_problems;
 	ErdmaMode preferred; /* with AUTO, the present one */
 	gint64 since_us;     /* wall clock */
 	guint failures;	     /* consecutive */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 const char *const erdma_mode_names[] = { "unknown", "default", "compat", "ofed" };
-const char *const erdma_beside_names[] = { "smc", "nvidia_peermem" };
+const char *const erdma_companion_names[] = { "smc", "nvidia_peermem" };
 
 /* Sets `value` to NULL if the file does not exist.  Returns FALSE if it cannot be read. */
 static gboolean read_if_there(const RdmadSysroot *root, const char *path, char **value,
@@ -94,31 +94,31 @@ static gboolean nic_read(const RdmadSysroot *root, const char *pci_device, gbool
 }
 
 /* smc may be built into the kernel without a directory in /sys/module. */
-static gboolean beside_read(const RdmadSysroot *root, ErdmaFacts *facts, GError **error)
+static gboolean companions_read(const RdmadSysroot *root, ErdmaFacts *facts, GError **error)
 {
-	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++) {
+	for (guint i = 0; i < ERDMA_COMPANION_COUNT; i++) {
 		ErdmaModuleState state;
 
-		if (!module_read(root, erdma_beside_names[i], &state, error))
+		if (!module_read(root, erdma_companion_names[i], &state, error))
 			return FALSE;
-		facts->beside[i] = state == ERDMA_MODULE_LIVE;
+		facts->companion[i] = state == ERDMA_MODULE_LIVE;
 	}
 	if (rdmad_sysroot_exists(root, "proc/sys/net/smc"))
-		facts->beside[ERDMA_BESIDE_SMC] = TRUE;
+		facts->companion[ERDMA_COMPANION_SMC] = TRUE;
 	return TRUE;
 }
 
 static gboolean files_read(const RdmadSysroot *root, const char *module, ErdmaFacts *facts,
 			   GError **error)
 {
-	const char *names[ERDMA_BESIDE_COUNT + 2] = { erdma_beside_names[0], erdma_beside_names[1],
-						      module, NULL };
-	RdmadKernelModuleFile files[ERDMA_BESIDE_COUNT + 1];
+	const char *names[ERDMA_COMPANION_COUNT + 2] = { erdma_companion_names[0],
+							 erdma_companion_names[1], module, NULL };
+	RdmadKernelModuleFile files[ERDMA_COMPANION_COUNT + 1];
 
 	if (!rdmad_kernel_modules_find(root, names, files, error))
 		return FALSE;
-	memcpy(facts->beside_file, files, sizeof(facts->beside_file));
-	facts->file = files[ERDMA_BESIDE_COUNT];
+	memcpy(facts->companion_file, files, sizeof(facts->companion_file));
+	facts->file = files[ERDMA_COMPANION_COUNT];
 	return TRUE;
 }
 
@@ -129,7 +129,7 @@ ErdmaFacts *erdma_facts_read(const RdmadSysroot *root, const char *module, const
 
 	if (!nic_read(root, pci_device, &facts->has_nic, error) ||
 	    !module_read(root, module, &facts->module, error) ||
-	    !mode_read(root, module, facts, error) || !beside_read(root, facts, error) ||
+	    !mode_read(root, module, facts, error) || !companions_read(root, facts, error) ||
 	    !files_read(root, module, facts, error))
 		return NULL;
 	return g_steal_pointer(&facts);

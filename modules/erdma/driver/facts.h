@@ -26,7 +26,7 @@ typedef enum {
 } ErdmaMode;
 
 /* Modules that are loaded beside the driver. */
-typedef enum { ERDMA_BESIDE_SMC, ERDMA_BESIDE_PEERMEM, ERDMA_BESIDE_COUNT } ErdmaBeside;
+typedef enum { ERDMA_COMPANION_SMC, ERDMA_COMPANION_PEERMEM, ERDMA_COMPANION_COUNT } ErdmaCompanion;
 
 /* The structure has no pointers, and zero padding, so that equal facts are equal bytes. */
 typedef struct {
@@ -35,8 +35,8 @@ typedef struct {
 	gboolean has_modes; /* the driver has the parameter */
 	ErdmaMode mode;	    /* of a LIVE module; UNKNOWN: neither parameter nor device has it */
 	RdmadKernelModuleFile file;
-	gboolean beside[ERDMA_BESIDE_COUNT]; /* loaded, or built into the kernel */
-	RdmadKernelModuleFile beside_file[ERDMA_BESIDE_COUNT];
+	gboolean companion[ERDMA_COMPANION_COUNT]; /* loaded, or built into the kernel */
+	RdmadKernelModuleFile companion_file[ERDMA_COMPANION_COUNT];
 	/* From the inventory. */
 	guint devices;	      /* RDMA devices of the driver */
 	guint devices_compat; /* of them, channel adapters, as in the RoCE modes */
@@ -44,8 +44,8 @@ typedef struct {
 } ErdmaFacts;
 
 extern const char *const erdma_mode_names[]; /* by ErdmaMode */
-/* "smc", "nvidia_peermem", by ErdmaBeside */
-extern const char *const erdma_beside_names[];
+/* "smc", "nvidia_peermem", by ErdmaCompanion */
+extern const char *const erdma_companion_names[];
 
 /* Reads the facts on a worker.  `pci_device`: "1ded:107f" or "".  An error says nothing about the
  * driver's state. */

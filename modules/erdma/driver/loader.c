@@ -72,8 +72,8 @@ gboolean erdma_loader_declare(RdmadModule *self, const ErdmaDriverSettings *sett
 		{ settings->module, ERDMA_PARAMETER_COMPAT, FALSE },
 		{ settings->module, ERDMA_PARAMETER_DEFAULT, FALSE },
 		{ settings->module, NULL, TRUE },
-		{ erdma_beside_names[ERDMA_BESIDE_SMC], NULL, FALSE },
-		{ erdma_beside_names[ERDMA_BESIDE_PEERMEM], NULL, FALSE },
+		{ erdma_companion_names[ERDMA_COMPANION_SMC], NULL, FALSE },
+		{ erdma_companion_names[ERDMA_COMPANION_PEERMEM], NULL, FALSE },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(changes); i++)

@@ -35,9 +35,9 @@ static const char *mode_parameter(ErdmaMode mode, ErdmaPrefer prefer)
 
 /* smc-tools do not work with OFED's smc.ko, and the kernel's smc cannot use RDMA devices of
  * OFED. */
-static gboolean mode_needs(ErdmaMode mode, ErdmaBeside beside)
+static gboolean mode_needs(ErdmaMode mode, ErdmaCompanion companion)
 {
-	return beside == ERDMA_BESIDE_SMC ? mode != ERDMA_MODE_OFED : mode_is_roce(mode);
+	return companion == ERDMA_COMPANION_SMC ? mode != ERDMA_MODE_OFED : mode_is_roce(mode);
 }
 
 static gboolean can_install(const ErdmaDriverSettings *settings)
@@ -52,16 +52,16 @@ static void plan_fail(ErdmaPlan *plan, char *reason)
 }
 
 /* Plans the modules beside the driver, which is loaded in its mode. */
-static void plan_beside(ErdmaPlan *plan, const ErdmaFacts *facts,
-			const ErdmaDriverSettings *settings, const ErdmaPast *past)
+static void plan_companion(ErdmaPlan *plan, const ErdmaFacts *facts,
+			   const ErdmaDriverSettings *settings, const ErdmaPast *past)
 {
-	for (guint i = 0; i < ERDMA_BESIDE_COUNT; i++) {
-		if (!mode_needs(plan->mode, i) || facts->beside[i] ||
-		    facts->beside_file[i] == RDMAD_KERNEL_MODULE_MISSING ||
+	for (guint i = 0; i < ERDMA_COMPANION_COUNT; i++) {
+		if (!mode_needs(plan->mode, i) || facts->companion[i] ||
+		    facts->companion_file[i] == RDMAD_KERNEL_MODULE_MISSING ||
 		    (past->given_up & 1u << i) || settings->load_with == ERDMA_LOAD_NONE)
 			continue;
 		plan->what = ERDMA_DO_LOAD;
-		plan->module = erdma_beside_names[i];
+		plan->module = erdma_companion_names[i];
 		return;
 	}
 	plan->what = ERDMA_DO_READY;
@@ -129,7 +129,7 @@ ErdmaPlan erdma_plan_make(const ErdmaFacts *facts, const ErdmaDriverSettings *se
 		   mode_is_roce(facts->mode) != mode_is_roce(plan.mode)) {
 		plan_switch(&plan, facts, settings, past);
 	} else {
-		plan_beside(&plan, facts, settings, past);
+		plan_companion(&plan, facts, settings, past);
 	}
 	return plan;
 }

@@ -29,7 +29,7 @@ typedef struct {
 /* Actions since the driver was ready, or since another program changed something. */
 typedef struct {
 	gboolean installed;
-	guint given_up; /* modules that could not be loaded, 1 << ErdmaBeside */
+	guint given_up; /* modules that could not be loaded, 1 << ErdmaCompanion */
 } ErdmaPast;
 
 ErdmaPlan erdma_plan_make(const ErdmaFacts *facts, const ErdmaDriverSettings *settings,

@@ -18,7 +18,7 @@ typedef struct {
 
 #define NIC  .has_nic = TRUE
 #define LIVE .has_nic = TRUE, .module = ERDMA_MODULE_LIVE, .devices = 2
-#define SMC  .beside = { [ERDMA_BESIDE_SMC] = TRUE }
+#define SMC  .companion = { [ERDMA_COMPANION_SMC] = TRUE }
 #define N    .has_modes = TRUE, .mode = ERDMA_MODE_DEFAULT
 #define Y    .has_modes = TRUE, .mode = ERDMA_MODE_COMPAT
 
@@ -54,7 +54,7 @@ static const Case cases[] = {
 	  .facts = { NIC, .file = RDMAD_KERNEL_MODULE_MISSING },
 	  .expected = "fail: leaves it to others" },
 	{ .name = "auto takes what there is",
-	  .facts = { LIVE, Y, SMC, .beside_file = { 0, RDMAD_KERNEL_MODULE_MISSING } },
+	  .facts = { LIVE, Y, SMC, .companion_file = { 0, RDMAD_KERNEL_MODULE_MISSING } },
 	  .expected = "ready" },
 	{ .name = "auto with a GPU does not unload",
 	  .facts = { LIVE, N, SMC, .has_gpu = TRUE },
@@ -70,7 +70,7 @@ static const Case cases[] = {
 	  .expected = "fail: is loaded in mode compat, not default" },
 	{ .name = "compat for ofed",
 	  .prefer = ERDMA_PREFER_OFED,
-	  .facts = { LIVE, Y, .beside_file = { 0, RDMAD_KERNEL_MODULE_MISSING } },
+	  .facts = { LIVE, Y, .companion_file = { 0, RDMAD_KERNEL_MODULE_MISSING } },
 	  .expected = "ready" },
 	{ .name = "the kernel's own, another mode",
 	  .prefer = ERDMA_PREFER_COMPAT,
@@ -79,7 +79,7 @@ static const Case cases[] = {
 	{ .name = "the kernel's own, no device yet",
 	  .prefer = ERDMA_PREFER_COMPAT,
 	  .facts = { NIC, .module = ERDMA_MODULE_LIVE, SMC,
-		     .beside_file = { 0, RDMAD_KERNEL_MODULE_MISSING } },
+		     .companion_file = { 0, RDMAD_KERNEL_MODULE_MISSING } },
 	  .expected = "ready: has no RDMA device" },
 	{ .name = "the kernel's own, an installer",
 	  .prefer = ERDMA_PREFER_COMPAT,
@@ -94,11 +94,11 @@ static const Case cases[] = {
 	  .expected = "unload" },
 	{ .name = "smc", .facts = { LIVE, N }, .expected = "load smc" },
 	{ .name = "smc given up",
-	  .past = { .given_up = 1 << ERDMA_BESIDE_SMC },
+	  .past = { .given_up = 1 << ERDMA_COMPANION_SMC },
 	  .facts = { LIVE, N },
 	  .expected = "ready" },
 	{ .name = "a kernel without smc",
-	  .facts = { LIVE, N, .beside_file = { RDMAD_KERNEL_MODULE_MISSING } },
+	  .facts = { LIVE, N, .companion_file = { RDMAD_KERNEL_MODULE_MISSING } },
 	  .expected = "ready" },
 	{ .name = "smc left to others",
 	  .load_with = ERDMA_LOAD_NONE,

@@ -367,7 +367,7 @@ static void test_many_ports(void)
 	static const struct {
 		guint ports;
 		const char *version, *settings, *refusal;
-		guint taken, from;
+		guint selected, from;
 	} cases[] = {
 		{ 16, "2.18", NULL, "none", 16, 18 },
 		{ 16, "any", NULL, "none", 16, 18 },
@@ -393,7 +393,7 @@ static void test_many_ports(void)
 		plan = case_plan(&(Case){ .version = cases[i].version }, view, settings);
 		g_test_message("%u ports, %s: %s", cases[i].ports, cases[i].version, plan->reason);
 		g_assert_cmpstr(nccl_refusal_name(plan->refusal), ==, cases[i].refusal);
-		g_assert_cmpuint(plan->n_taken, ==, cases[i].taken);
+		g_assert_cmpuint(plan->n_selected, ==, cases[i].selected);
 		g_assert_cmpuint(plan->versions.from, ==, cases[i].from);
 	}
 }
@@ -472,7 +472,7 @@ static gboolean env_is_right(const NcclView *view, const NcclPlan *plan, const N
 {
 	g_autoptr(GArray) outcomes = nccl_simulate(view, env, minor);
 
-	return outcomes->len == plan->n_taken && nccl_plan_holds(view, policy, env, minor, NULL);
+	return outcomes->len == plan->n_selected && nccl_plan_holds(view, policy, env, minor, NULL);
 }
 
 /* Tries all indices, and all IPv4 ranges around all addresses. */
@@ -522,7 +522,7 @@ static void test_no_better_answer(void)
 		/* So that nccl-versions.conf needs no plan for each. */
 		if (all->refusal)
 			g_assert_cmpint(plan->refusal, ==, all->refusal);
-		for (guint r = 0; r < plan->n_taken; r++)
+		for (guint r = 0; r < plan->n_selected; r++)
 			g_string_append_printf(hca, "%s%s:1", r ? "," : "",
 					       nccl_plan_rail(plan, r)->device->name);
 		if (!plan->refusal)

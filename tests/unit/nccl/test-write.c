@@ -193,14 +193,14 @@ static void test_explanation(void)
 
 	g_assert_cmpstr(
 		text, ==,
-		"NCCL 2.18 to 2.32; 1 of 3 ports taken; 1 address in the namespace\n"
+		"NCCL 2.18 to 2.32; 1 of 3 ports selected; 1 address in the namespace\n"
 		"\n"
-		"mlx5_0:1  taken\n"
+		"mlx5_0:1  selected\n"
 		"    RoCE 400 Gb/s, active, eth0, PIX to GPU 0 (0000:01:00.0)\n"
 		"      0  v1  fe80::1   eth0  RoCE v1\n"
 		"      1  v2  fe80::1   eth0  link-local: not routable\n"
 		"      2  v1  10.0.0.1  eth0  RoCE v1\n"
-		"      3  v2  10.0.0.1  eth0  taken\n"
+		"      3  v2  10.0.0.1  eth0  selected\n"
 		"\n"
 		"mlx5_9:1  the port is not active\n"
 		"    RoCE 400 Gb/s, down, SYS to the nearest GPU\n"
@@ -212,7 +212,7 @@ static void test_explanation(void)
 		"\n"
 		"Warning: not active: mlx5_9:1.\n"
 		"\n"
-		"NCCL_IB_HCA==mlx5_0:1  the port taken, by its exact name\n"
+		"NCCL_IB_HCA==mlx5_0:1  the selected port, by its exact name\n"
 		"NCCL_IB_GID_INDEX=3    the same index on each port\n"
 		"\n"
 		"Without settings NCCL 2.32 uses 2 ports; mlx5_10:1: NCCL 2.32 takes GID 0, "
