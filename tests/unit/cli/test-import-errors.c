@@ -111,7 +111,7 @@ static void test_bad_pools_of_the_shared_plugin_have_their_path(void)
 		  "configList[0]: neither selectors nor devices" },
 		{ "{'configList': [{'resourceName': 'a', 'devices': ['a'],"
 		  " 'selectors': {'ifNames': ['b']}}]}",
-		  "configList[0]: devices and selectors: only one" },
+		  "configList[0]: only one of devices and selectors" },
 		{ "{'configList': [{'resourceName': 'a', 'rdmaHcaMax': '1'}]}",
 		  "configList[0].rdmaHcaMax: this is a string, and should be a whole number" },
 		{ "{'configList': [{'resourceName': 'a', 'rdmaHcaMax': 1.5}]}",
