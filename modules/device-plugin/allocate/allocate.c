@@ -138,12 +138,13 @@ static GArray *grants_new(void)
 
 void allocate_check(const Allocator *by, AllocateCall *call)
 {
-	const V1beta1__AllocateRequest *request = call_request(call);
+	const V1beta1__AllocateRequest *request;
 
 	g_clear_pointer(&call->grants, g_array_unref);
 	call->grants = grants_new();
 	if (call->refusal || !request_check(call, &call->refusal))
 		return;
+	request = call_request(call);
 	for (size_t i = 0; i < request->n_container_requests; i++) {
 		const RdmadGrantCall grant =
 			container_grant(by, call, request->container_requests[i]);

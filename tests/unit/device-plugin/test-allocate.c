@@ -118,6 +118,21 @@ static GBytes *allocate_slots(Fixture *f, const char *text, GError **error)
 	return answer;
 }
 
+static void test_a_request_that_is_cut_off_is_refused(Fixture *f, gconstpointer data)
+{
+	static const guint8 bytes[] = { 0x0a, 0xff, 0x01 };
+	const Allocator by = { f->allocations, f->delivery, OWNER };
+	AllocateCall call, *calls[] = { &call };
+
+	allocate_call_init(&call, f->pool, bytes, sizeof(bytes));
+	allocate_check(&by, &call);
+	g_assert_false(allocate_in_doubt(&by, &call));
+	allocate(&by, calls, G_N_ELEMENTS(calls));
+	g_assert_null(call.answer);
+	g_assert_error(call.refusal, RDMAD_ERROR, RDMAD_ERROR_INVALID);
+	allocate_call_clear(&call);
+}
+
 static char *paths_of(GBytes *answer)
 {
 	gsize size;
@@ -251,6 +266,7 @@ const UnitTest unit_tests[] = {
 	TEST(WITH_MAD, management_nodes_are_there_when_asked_for),
 	TEST(PLAIN, an_unhealthy_device_is_refused_with_the_reason),
 	TEST(PLAIN, a_allocation_that_cannot_be_written_is_no_answer),
+	TEST(PLAIN, a_request_that_is_cut_off_is_refused),
 	TEST(PLAIN, a_refused_request_leaves_no_directory),
 	TEST(PLAIN, a_directory_that_cannot_be_made_is_no_answer),
 	TEST(PLAIN, each_container_gets_a_allocation_of_its_own),
