@@ -29,7 +29,7 @@ sleep 8
 check "without kubelet there is one socket, the same after 8 s" is "$first" sockets
 kubelet_config
 kubelet_start
-within 60 "registered" says 'rdma/hca .* yes ' ask status
+within 60 "registered" says 'rdma/hca .* yes( |$)' ask status
 within 60 "kubelet has four devices" is 4 allocatable rdma/hca
 sleep 5
 check "by the same socket" is "$first" sockets
@@ -57,7 +57,7 @@ sleep 8
 check "while kubelet is away the socket stays" is "$first" sockets
 check "and the allocation" is "$allocation" allocation_of b
 kubelet_start
-within 120 "registered again" says 'rdma/hca .* yes ' ask status
+within 120 "registered again" says 'rdma/hca .* yes( |$)' ask status
 within 120 "kubelet has four devices" is 4 allocatable rdma/hca
 sleep 5
 check "by the same socket" is "$first" sockets

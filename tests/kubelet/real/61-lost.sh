@@ -39,7 +39,7 @@ within 120 "all allocations of that pod have ended" is '[]' allocations_of c
 kubelet_stop
 rm -f $checkpoint
 kubelet_start
-within 120 "checkpoint lost: registered again" says 'rdma/hca .* yes ' ask status
+within 120 "checkpoint lost: registered again" says 'rdma/hca .* yes( |$)' ask status
 within 120 "kubelet has four devices" is 4 allocatable rdma/hca
 ctl podres | sed 's/^/#   podresources: /'
 for i in 1 2 3; do ask allocations --refresh >/dev/null; sleep 2; done
