@@ -317,17 +317,21 @@ void rdmad_event_arm(RdmadEvent *ev, guint delay_ms)
 	const struct timeval delay = { delay_ms / 1000, (delay_ms % 1000) * 1000 };
 
 	g_assert(ev->kind == EVENT_TIMER);
-	if (ev->loop->stats)
-		ev->due_us = rdmad_now_us() + (gint64)delay_ms * 1000;
+	ev->due_us = rdmad_now_us() + (gint64)delay_ms * 1000;
 	event_add(ev->ev, &delay);
+}
+
+void rdmad_event_arm_within(RdmadEvent *ev, guint delay_ms)
+{
+	if (!rdmad_event_armed(ev) || ev->due_us > rdmad_now_us() + (gint64)delay_ms * 1000)
+		rdmad_event_arm(ev, delay_ms);
 }
 
 /* The queue of ready events is a FIFO, and the kernel is polled again when it is empty. */
 void rdmad_event_arm_for_turn(RdmadEvent *ev)
 {
 	g_assert(ev->kind == EVENT_TIMER);
-	if (ev->loop->stats)
-		ev->due_us = rdmad_now_us();
+	ev->due_us = rdmad_now_us();
 	event_active(ev->ev, EV_TIMEOUT, 0);
 }
 

@@ -42,7 +42,6 @@ struct RdmadPods {
 	RdmadPodList *list;    /* the last good response */
 	RdmadPodList *retired; /* callers may have borrowed from it in this turn */
 	RdmadEvent *ask, *sweep;
-	gint64 due_us; /* when `ask` fires, while it is armed */
 
 	gboolean busy;	 /* a List is running */
 	GArray *asking;	 /* Waiter of the running List */
@@ -67,10 +66,7 @@ static void pods_schedule(RdmadPods *pods, guint delay_ms)
 	const gint64 now = rdmad_now_us();
 	const gint64 due = MAX(now + delay_ms * 1000LL, pods->asked_us + GAP_MS * 1000LL);
 
-	if (rdmad_event_armed(pods->ask) && pods->due_us <= due)
-		return;
-	pods->due_us = due;
-	rdmad_event_arm(pods->ask, (guint)((due - now + 999) / 1000));
+	rdmad_event_arm_within(pods->ask, (guint)((due - now + 999) / 1000));
 }
 
 static void kubelet_identify(RdmadPods *pods)

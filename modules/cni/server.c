@@ -39,7 +39,6 @@ struct CniServer {
 	gpointer drained_data;
 	RdmadEvent *drain_limit, *drain_end;
 	RdmadEvent *retry, *schedule;
-	gint64 retry_us; /* when the armed retry is due */
 };
 
 /* A GC and its caller. */
@@ -98,17 +97,6 @@ static void schedule_soon(CniServer *server)
 	rdmad_event_arm(server->schedule, 0);
 }
 
-/* Does not delay a retry that is due earlier. */
-static void retry_arm(CniServer *server, guint delay_ms)
-{
-	const gint64 at_us = rdmad_now_us() + (gint64)delay_ms * 1000;
-
-	if (rdmad_event_armed(server->retry) && server->retry_us <= at_us)
-		return;
-	server->retry_us = at_us;
-	rdmad_event_arm(server->retry, delay_ms);
-}
-
 static gboolean is_limited(const CniOperation *op)
 {
 	return op->request && op->request->command != CNI_DEL;
@@ -156,7 +144,7 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	if (op->spooled)
 		spool_ended(server, op, error);
 	if ((error && !is_limited(op)) || (attachment && attachment->state == CNI_STATE_LEFT))
-		retry_arm(server, RETRY_MS);
+		rdmad_event_arm_within(server->retry, RETRY_MS);
 	server->running -= is_limited(op);
 	g_queue_remove(&server->operations, op);
 	cni_operation_free(op);
@@ -587,7 +575,7 @@ static void retry(gpointer data)
 
 void cni_server_hint(CniServer *server)
 {
-	retry_arm(server, CHANGED_MS);
+	rdmad_event_arm_within(server->retry, CHANGED_MS);
 }
 
 /* ---- the end ---- */

@@ -108,7 +108,6 @@ typedef struct {
 	PluginStats *stats;
 	RdmadWatch *inventory_watch, *allocations_watch;
 	RdmadEvent *refresh; /* timer: a change to handle, or a health delay */
-	gint64 due_us;	     /* when `refresh` fires */
 	guint draining;	     /* number of resources with pending calls */
 } Plugin;
 
@@ -116,12 +115,7 @@ typedef struct {
 
 static void refresh_within(Plugin *plugin, gint64 wait_us)
 {
-	const gint64 due_us = rdmad_now_us() + wait_us;
-
-	if (rdmad_event_armed(plugin->refresh) && plugin->due_us <= due_us)
-		return;
-	plugin->due_us = due_us;
-	rdmad_event_arm(plugin->refresh, (guint)((wait_us + 999) / 1000));
+	rdmad_event_arm_within(plugin->refresh, (guint)((wait_us + 999) / 1000));
 }
 
 static void post_once(Plugin *plugin, const char *kind, const char *message)

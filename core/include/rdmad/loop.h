@@ -40,6 +40,8 @@ RDMAD_API RdmadEvent *rdmad_loop_add_timer(RdmadLoop *loop, RdmadModule *owner, 
 					   gpointer data) G_GNUC_WARN_UNUSED_RESULT;
 /* Arming again replaces the time.  0 means: on the next turn of the loop. */
 RDMAD_API void rdmad_event_arm(RdmadEvent *ev, guint delay_ms);
+/* The same, but an earlier time stays. */
+RDMAD_API void rdmad_event_arm_within(RdmadEvent *ev, guint delay_ms);
 /* Fires at the end of this turn, after all events that are ready: what each of them leaves to be done is
  * done once for all.  Until it has fired it is armed. */
 RDMAD_API void rdmad_event_arm_for_turn(RdmadEvent *ev);

@@ -56,6 +56,18 @@ static void test_a_timer_fires_once_and_can_be_armed_again(Fixture *f, gconstpoi
 	g_assert_cmpuint(f->fired, ==, 2);
 }
 
+static void test_an_earlier_time_stays(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadEvent) timer = rdmad_loop_add_timer(f->loop, NULL, count_timer, f);
+
+	rdmad_event_arm_within(timer, 60000);
+	rdmad_event_arm_within(timer, 1);
+	rdmad_event_arm_within(timer, 60000);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpuint(f->fired, ==, 1);
+	g_assert_false(rdmad_event_armed(timer));
+}
+
 static void free_own_event(gpointer data)
 {
 	Fixture *f = data;
@@ -525,6 +537,7 @@ static void test_the_end_of_a_turn_comes_once_after_all_that_is_ready(void)
 
 const UnitTest unit_tests[] = {
 	TEST(a_timer_fires_once_and_can_be_armed_again),
+	TEST(an_earlier_time_stays),
 	TEST(an_event_may_be_freed_from_its_own_callback),
 	TEST(io_is_reported_only_while_it_is_wanted),
 	TEST(the_end_of_a_child_comes_with_its_status),
