@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <rdmad/error.h>
+#include <stdlib.h>
 
 /* Returns the offset of the bracket that opens one level too many, or `length`.  Checked before
  * parsing, because the parser recurses up to 2048 levels. */
@@ -42,4 +43,14 @@ json_t *rdmad_json_parse(const char *text, gsize length, guint depth, GError **e
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "byte %d: %s",
 			    problem.position, problem.text);
 	return json;
+}
+
+char *rdmad_json_dump(json_t *json, gsize flags)
+{
+	char *dumped = json_dumps(json, flags);
+	char *text = g_strdup(dumped);
+
+	free(dumped);
+	json_decref(json);
+	return text;
 }

@@ -508,15 +508,10 @@ json_t *rdmad_step_to_json(const RdmadStep *step)
 char *rdmad_steps_to_text(const GPtrArray *steps)
 {
 	json_t *json = json_array();
-	char *dumped, *text;
 
 	for (guint i = 0; i < steps->len; i++)
 		json_array_append_new(json, rdmad_step_to_json(g_ptr_array_index(steps, i)));
-	dumped = json_dumps(json, JSON_COMPACT);
-	text = g_strdup(dumped);
-	free(dumped);
-	json_decref(json);
-	return text;
+	return rdmad_json_dump(json, JSON_COMPACT);
 }
 
 /* ---- parsing ---- */

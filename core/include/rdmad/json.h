@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON from outside. */
+/* JSON from outside, and JSON as text */
 #pragma once
 
 #include <rdmad/types.h>
@@ -10,3 +10,7 @@
  */
 RDMAD_API struct json_t *rdmad_json_parse(const char *text, gsize length, guint depth,
 					  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Takes the reference `json` over.  Returns its text, which g_free() frees; `flags` are those of
+ * json_dumps(). */
+RDMAD_API char *rdmad_json_dump(struct json_t *json, gsize flags) G_GNUC_WARN_UNUSED_RESULT;

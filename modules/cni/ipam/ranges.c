@@ -2,7 +2,7 @@
 #include "ipam/ranges.h"
 
 #include <jansson.h>
-#include <stdlib.h>
+#include <rdmad/json.h>
 #include <sys/socket.h>
 
 #include "error.h"
@@ -87,12 +87,9 @@ static gboolean ranges_add(json_t *ranges, const CniView *host, const char *netd
 char *cni_ipam_ranges(const CniView *host, const char *netdev, GError **error)
 {
 	json_t *ranges = json_array();
-	char *text = NULL, *mine;
 
 	if (ranges_add(ranges, host, netdev, error))
-		text = json_dumps(ranges, JSON_COMPACT);
-	mine = g_strdup(text);
-	free(text);
+		return rdmad_json_dump(ranges, JSON_COMPACT);
 	json_decref(ranges);
-	return mine;
+	return NULL;
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/json.h>
 #include <rdmad/log.h>
 #include <rdmad/public-file.h>
 #include <string.h>
@@ -99,19 +100,17 @@ static const char *lowest_version(const GArray *entries)
 
 char *cdi_spec_text(const GArray *entries)
 {
-	json_t *devices = json_array(), *spec;
-	char *dumped, *text;
+	json_t *devices, *spec;
 
+	if (!entries->len)
+		return NULL;
+	devices = json_array();
 	for (guint i = 0; i < entries->len; i++)
 		json_array_append_new(devices, entry_json(&g_array_index(entries, CdiEntry, i)));
 	spec = json_pack("{s:s, s:s, s:o}", "cdiVersion", lowest_version(entries), "kind", CDI_KIND,
 			 "devices", devices);
 	add_common(spec, entries);
-	dumped = json_dumps(spec, JSON_INDENT(1));
-	text = entries->len ? g_strdup(dumped) : NULL;
-	free(dumped);
-	json_decref(spec);
-	return text;
+	return rdmad_json_dump(spec, JSON_INDENT(1));
 }
 
 /* ---- names ---- */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/json.h>
 #include <rdmad/public-file.h>
 #include <jansson.h>
 #include <string.h>
@@ -20,20 +21,14 @@ struct DeviceInfo {
 
 char *device_info_text(const RdmadDevice *dev)
 {
-	json_t *info;
-	char *dumped, *text;
-
 	/* A subfunction has the PCI address of its parent function. */
 	if (!dev || !dev->pci_address || dev->aux_name)
 		return NULL;
-	info = json_pack("{s:s, s:s, s:{s:s, s:s, s:s*}}", "type", "pci", "version", SPEC_VERSION,
-			 "pci", "pci-address", dev->pci_address, "rdma-device", dev->name,
-			 "pf-pci-address", dev->pf_address);
-	dumped = json_dumps(info, JSON_COMPACT | JSON_SORT_KEYS);
-	text = g_strdup(dumped);
-	free(dumped);
-	json_decref(info);
-	return text;
+	return rdmad_json_dump(json_pack("{s:s, s:s, s:{s:s, s:s, s:s*}}", "type", "pci", "version",
+					 SPEC_VERSION, "pci", "pci-address", dev->pci_address,
+					 "rdma-device", dev->name, "pf-pci-address",
+					 dev->pf_address),
+			       JSON_COMPACT | JSON_SORT_KEYS);
 }
 
 /* ---- names ---- */
