@@ -284,20 +284,9 @@ static void ipam_done(CniResult *result, const GError *error, gpointer data)
 	ipam_next(op);
 }
 
-/* Appends an empty result for each NIC that the plugin is not asked for.  Returns the next NIC. */
-static guint ipam_skip(CniOperation *op)
-{
-	const GPtrArray *nics = op->attachment->nics;
-
-	while (op->ipam_results->len < nics->len &&
-	       !((CniNic *)nics->pdata[op->ipam_results->len])->ipam)
-		g_ptr_array_add(op->ipam_results, NULL);
-	return op->ipam_results->len;
-}
-
 static void ipam_next(CniOperation *op)
 {
-	const guint i = ipam_skip(op);
+	const guint i = cni_attachment_next_ipam(op->attachment, op->ipam_results->len);
 	GError *problem = NULL;
 	CniIpamCall call = { .self = op->cni->self,
 			     .settings = op->settings,
@@ -306,13 +295,15 @@ static void ipam_next(CniOperation *op)
 			     .attachment = op->attachment,
 			     .netns = op->attachment->netns };
 
+	/* The NICs before it get an empty result. */
+	g_ptr_array_set_size(op->ipam_results, (gint)i);
 	if (i == op->choices->len) {
 		plan(op);
 		return;
 	}
 	if (add_end_if_cancelled(op))
 		return;
-	call.ifname = ((CniNic *)op->attachment->nics->pdata[i])->ifname;
+	call.nic = op->attachment->nics->pdata[i];
 	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
 	if (op->ipam)
 		return;

@@ -50,14 +50,9 @@ void cni_attachment_free(gpointer data)
 static char *config_text(const CniRequest *request)
 {
 	json_t *copy = json_copy(request->config);
-	char *text, *mine;
 
 	json_object_del(copy, "prevResult");
-	text = json_dumps(copy, JSON_COMPACT);
-	mine = g_strdup(text);
-	free(text);
-	json_decref(copy);
-	return mine;
+	return rdmad_json_dump(copy, JSON_COMPACT);
 }
 
 CniAttachment *cni_attachment_new(const CniRequest *request, const RdmadNetnsId *netns,
@@ -89,6 +84,13 @@ CniNic *cni_attachment_add_nic(CniAttachment *attachment)
 	nic->gid_index = RDMAD_UNKNOWN;
 	g_ptr_array_add(attachment->nics, nic);
 	return nic;
+}
+
+guint cni_attachment_next_ipam(const CniAttachment *attachment, guint from)
+{
+	while (from < attachment->nics->len && !((CniNic *)attachment->nics->pdata[from])->ipam)
+		from++;
+	return from;
 }
 
 char *cni_attachment_key(const char *network, const char *container_id, const char *ifname)

@@ -54,6 +54,10 @@ CniNic *cni_attachment_add_nic(CniAttachment *attachment);
 /* Returns "container/ifname/network", the key in the journal.  g_free(). */
 char *cni_attachment_key(const char *network, const char *container_id, const char *ifname);
 
+/* Returns the index of the first NIC, `from` or behind it, for which the IPAM plugin was called or is to
+ * be called; the number of NICs if there is none. */
+guint cni_attachment_next_ipam(const CniAttachment *attachment, guint from);
+
 /* The NICs as one line of JSON.  cni_nics_parse() fails with RDMAD_ERROR_INVALID. */
 char *cni_nics_text(const CniAttachment *attachment);
 gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **error);

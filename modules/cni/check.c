@@ -85,14 +85,12 @@ static void ipam_next(CniOperation *op, guint nic)
 			     .attachment = op->attachment,
 			     .netns = op->attachment->netns };
 
-	while (nic < op->attachment->nics->len &&
-	       !((CniNic *)op->attachment->nics->pdata[nic])->ipam)
-		nic++;
+	nic = cni_attachment_next_ipam(op->attachment, nic);
 	if (nic == op->attachment->nics->len || !op->request->ipam_type) {
 		prove(op);
 		return;
 	}
-	call.ifname = ((CniNic *)op->attachment->nics->pdata[nic++])->ifname;
+	call.nic = op->attachment->nics->pdata[nic++];
 	g_array_append_val(op->ends, nic);
 	op->ipam = cni_ipam_start(&call, ipam_done, op, &problem);
 	if (!op->ipam)

@@ -103,8 +103,7 @@ static void ipam_start(CniGc *gc)
 	CniIpamCall call = { .self = gc->cni->self,
 			     .settings = gc->cni->settings,
 			     .records = gc->cni->ipam_records,
-			     .command = CNI_GC,
-			     .ifname = "" };
+			     .command = CNI_GC };
 
 	config_rewrite(gc);
 	gc->network = cni_attachment_new(gc->request, &none, gc->cni->boot);

@@ -133,13 +133,12 @@ static void ipam_next(CniUndo *undo)
 			     .attachment = undo->attachment,
 			     .netns = undo->netns >= 0 ? undo->attachment->netns : NULL };
 
-	while (undo->nic < nics->len && !((CniNic *)nics->pdata[undo->nic])->ipam)
-		undo->nic++;
+	undo->nic = cni_attachment_next_ipam(undo->attachment, undo->nic);
 	if (undo->nic == nics->len) {
 		finish(undo);
 		return;
 	}
-	call.ifname = ((CniNic *)nics->pdata[undo->nic])->ifname;
+	call.nic = nics->pdata[undo->nic];
 	undo->ipam = cni_ipam_start(&call, ipam_done, undo, &error);
 	if (!undo->ipam)
 		ipam_fail(undo, error);

@@ -5,7 +5,6 @@
 #include <rdmad/child.h>
 #include <rdmad/error.h>
 #include <rdmad/json.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,7 +64,7 @@ static char **environment_make(const CniIpamCall *call, char *const *received)
 	}
 	g_ptr_array_add(made, g_strconcat("CNI_COMMAND=", cni_command_name(call->command), NULL));
 	g_ptr_array_add(made, g_strconcat("CNI_NETNS=", call->netns ? call->netns : "", NULL));
-	g_ptr_array_add(made, g_strconcat("CNI_IFNAME=", call->ifname, NULL));
+	g_ptr_array_add(made, g_strconcat("CNI_IFNAME=", call->nic ? call->nic->ifname : "", NULL));
 	g_ptr_array_add(made,
 			g_strconcat("CNI_PATH=", path ? path : "", path ? ":" : "", more, NULL));
 	g_ptr_array_add(made, g_strdup("PATH=/usr/sbin:/usr/bin:/sbin:/bin"));
@@ -102,23 +101,10 @@ char *cni_ipam_type(const char *config)
 
 /* ---- standard input ---- */
 
-/* The NIC of a call, or NULL. */
-static const CniNic *nic_of(const CniIpamCall *call)
-{
-	for (guint i = 0; i < call->attachment->nics->len; i++) {
-		const CniNic *nic = call->attachment->nics->pdata[i];
-
-		if (g_str_equal(nic->ifname, call->ifname))
-			return nic;
-	}
-	return NULL;
-}
-
 static char *config_with(const char *config, const char *ranges)
 {
 	json_t *json = rdmad_json_parse(config, strlen(config), CNI_STDIN_DEPTH, NULL);
 	json_t *runtime = json_object_get(json, "runtimeConfig");
-	char *text, *mine;
 
 	if (!json_is_object(runtime)) {
 		runtime = json_object();
@@ -126,20 +112,15 @@ static char *config_with(const char *config, const char *ranges)
 	}
 	json_object_set_new(runtime, "ipRanges",
 			    rdmad_json_parse(ranges, strlen(ranges), CNI_STDIN_DEPTH, NULL));
-	text = json_dumps(json, JSON_COMPACT);
-	mine = g_strdup(text);
-	free(text);
-	json_decref(json);
-	return mine;
+	return rdmad_json_dump(json, JSON_COMPACT);
 }
 
 /* A plugin gets the same ranges in each call for a NIC: host-local needs them to free a lease. */
 static char *config_make(const CniIpamCall *call)
 {
-	const CniNic *nic = nic_of(call);
-
-	return nic && nic->ranges ? config_with(call->attachment->config, nic->ranges)
-				  : g_strdup(call->attachment->config);
+	return call->nic && call->nic->ranges
+		       ? config_with(call->attachment->config, call->nic->ranges)
+		       : g_strdup(call->attachment->config);
 }
 
 /* ---- the answer ---- */

@@ -27,8 +27,8 @@ typedef struct {
 	CniIpamRecords *records;
 	CniCommand command;
 	const CniAttachment *attachment;
-	const char *netns;  /* NULL: DEL without a namespace, GC */
-	const char *ifname; /* of the NIC; "": GC */
+	const char *netns; /* NULL: DEL without a namespace, GC */
+	const CniNic *nic; /* NULL: GC */
 } CniIpamCall;
 
 /* Returns NULL if the plugin could not be started; `done` is not called. */
