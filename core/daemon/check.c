@@ -80,17 +80,21 @@ int rdmad_daemon_check(const RdmadOptions *options, GError **error)
 static char **predecessor_addresses(const RdmadSettings *settings)
 {
 	g_autofree char *socket = g_build_filename(settings->run_dir, "rdmad.sock", NULL);
-	g_autoptr(GPtrArray) addresses = g_ptr_array_new();
+	g_autoptr(GStrvBuilder) addresses = g_strv_builder_new();
 	json_t *status =
 		rdmad_client_call(socket, "GET", "/api/v1/status", NULL, ANSWER_S, NULL, NULL);
 	const json_t *listener;
 	size_t i;
 
-	json_array_foreach(json_object_get(status, "listeners"), i, listener) g_ptr_array_add(
-		addresses, g_strdup(json_string_value(json_object_get(listener, "address"))));
-	g_ptr_array_add(addresses, NULL);
+	if (!status)
+		return NULL;
+	json_array_foreach(json_object_get(status, "listeners"), i, listener)
+	{
+		g_strv_builder_add(addresses,
+				   json_string_value(json_object_get(listener, "address")));
+	}
 	json_decref(status);
-	return status ? (char **)g_ptr_array_steal(addresses, NULL) : NULL;
+	return g_strv_builder_end(addresses);
 }
 
 static gboolean rehearse_start(RdmadServices *services, const RdmadSettings *settings,

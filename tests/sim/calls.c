@@ -49,7 +49,7 @@ static const char *path_at(int dir, const char *name, char *path)
 	return path;
 }
 
-/* What to do with a call that changes the file of this path. */
+/* The handling of a call that changes a file of the world. */
 typedef enum { DO_IT, PRETEND, REFUSE } Verdict;
 
 static Verdict judge_change(const char *path, gboolean is_sync)

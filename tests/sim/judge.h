@@ -36,7 +36,7 @@ void judge_second(gboolean refused, guint64 changes);
 void judge_disturbed(void);
 void judge_attached(const Sandbox *sandbox);
 void judge_attach_refused(const Sandbox *sandbox, const char *error);
-/* Who answers at all is ready. */
+/* STATUS must not fail while rdmad answers. */
 void judge_unready(const char *error);
 void judge_checked(const Sandbox *sandbox, const char *error);
 /* Call after each step. */
