@@ -8,6 +8,7 @@
 #include "base/work-pool.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <rdmad/clock.h>
 #include <rdmad/error.h>
@@ -172,6 +173,7 @@ static void pool_run(RdmadWorkPool *pool, RdmadJob *job)
 static void *pool_thread(void *arg)
 {
 	RdmadWorkPool *pool = arg;
+	gboolean is_last;
 	RdmadJob *job;
 
 	pthread_mutex_lock(&pool->lock);
@@ -180,10 +182,13 @@ static void *pool_thread(void *arg)
 		pthread_mutex_unlock(&pool->lock);
 		pool_run(pool, job); /* returns with the lock held */
 	}
-	pool->threads--;
+	is_last = --pool->threads == 0 && !pool->stopping;
 	pthread_cond_signal(&pool->ended);
 	pthread_mutex_unlock(&pool->lock);
 	pool_unref(pool);
+	/* Nothing has happened for a while: what the jobs freed goes back to the kernel. */
+	if (is_last)
+		malloc_trim(0);
 	return NULL;
 }
 
