@@ -17,9 +17,9 @@ static json_t *attachments_json(const RdmadAllocation *allocation)
 		const RdmadAttachment *a = &allocation->attachments[i];
 		json_t *object = json_object();
 
-		api_set(object, "netns", api_json_string(a->netns));
-		api_set(object, "interface", api_json_string(a->interface));
-		api_set(object, "device_name", api_json_string(a->rdma_device));
+		api_set(object, "netns", rdmad_json_string(a->netns));
+		api_set(object, "interface", rdmad_json_string(a->interface));
+		api_set(object, "device_name", rdmad_json_string(a->rdma_device));
 		api_set(object, "addresses", api_json_strings(a->addresses));
 		api_set(object, "gid_index", api_json_number(a->gid_index));
 		json_array_append_new(array, object);
@@ -35,7 +35,7 @@ static json_t *device_names_json(RdmadInventory *inventory, const RdmadAllocatio
 	for (char **id = allocation->devices; id && *id; id++) {
 		const RdmadDevice *dev = rdmad_inventory_lookup(inventory, *id);
 
-		json_array_append_new(names, api_json_string(dev ? dev->name : NULL));
+		json_array_append_new(names, rdmad_json_string(dev ? dev->name : NULL));
 	}
 	return names;
 }
@@ -46,16 +46,16 @@ static json_t *allocation_json(gconstpointer object_allocation, gconstpointer da
 	const RdmadServices *services = data;
 	json_t *object = json_object();
 
-	api_set(object, "id", api_json_string(allocation->id));
-	api_set(object, "resource", api_json_string(allocation->resource));
+	api_set(object, "id", rdmad_json_string(allocation->id));
+	api_set(object, "resource", rdmad_json_string(allocation->resource));
 	api_set(object, "slots", api_json_strings(allocation->slots));
 	api_set(object, "device_ids", api_json_strings(allocation->devices));
 	api_set(object, "device_names", device_names_json(services->inventory, allocation));
-	api_set(object, "owner", api_json_string(allocation->owner));
-	api_set(object, "mode", api_json_string(allocation->mode));
-	api_set(object, "namespace", api_json_string(allocation->pod_namespace));
-	api_set(object, "pod", api_json_string(allocation->pod_name));
-	api_set(object, "container", api_json_string(allocation->container));
+	api_set(object, "owner", rdmad_json_string(allocation->owner));
+	api_set(object, "mode", rdmad_json_string(allocation->mode));
+	api_set(object, "namespace", rdmad_json_string(allocation->pod_namespace));
+	api_set(object, "pod", rdmad_json_string(allocation->pod_name));
+	api_set(object, "container", rdmad_json_string(allocation->container));
 	api_set(object, "since", api_json_time(allocation->since_us));
 	api_set(object, "attachments", attachments_json(allocation));
 	return object;

@@ -15,8 +15,8 @@ static json_t *attribute_json(const char *name, const char *value)
 {
 	json_t *object = json_object();
 
-	api_set(object, "name", api_json_string(name));
-	api_set(object, "value", api_json_string(value));
+	api_set(object, "name", rdmad_json_string(name));
+	api_set(object, "value", rdmad_json_string(value));
 	return object;
 }
 

@@ -30,14 +30,14 @@ static void add_command(const char *module, const RdmadCommand *command, gpointe
 {
 	json_t *value = json_object();
 
-	api_set(value, "name", api_json_string(command->name));
-	api_set(value, "module", api_json_string(module));
-	api_set(value, "argument", api_json_string(command->argument));
-	api_set(value, "parameter", api_json_string(command->parameter));
-	api_set(value, "summary", api_json_string(command->summary));
-	api_set(value, "path", api_json_string(command->path));
+	api_set(value, "name", rdmad_json_string(command->name));
+	api_set(value, "module", rdmad_json_string(module));
+	api_set(value, "argument", rdmad_json_string(command->argument));
+	api_set(value, "parameter", rdmad_json_string(command->parameter));
+	api_set(value, "summary", rdmad_json_string(command->summary));
+	api_set(value, "path", rdmad_json_string(command->path));
 	api_set(value, "options", options_json(command->options));
-	api_set(value, "rows", api_json_string(command->rows));
+	api_set(value, "rows", rdmad_json_string(command->rows));
 	api_set(value, "columns", columns_json(command->columns));
 	json_array_append_new(data, value);
 }

@@ -16,7 +16,7 @@ static json_t *gid_json(const RdmadGid *gid)
 	api_set(object, "index", json_integer(gid->index));
 	api_set(object, "gid", json_string(text));
 	api_set(object, "type", json_string(rdmad_gid_type_name(gid->type)));
-	api_set(object, "netdev", api_json_string(gid->netdev));
+	api_set(object, "netdev", rdmad_json_string(gid->netdev));
 	return object;
 }
 
@@ -44,15 +44,16 @@ static json_t *port_json(const RdmadPort *port, const RdmadVerbsLimits *limits)
 	api_set(object, "number", json_integer(port->number));
 	api_set(object, "link_layer", json_string(rdmad_link_layer_name(port->link_layer)));
 	api_set(object, "state",
-		port->state == RDMAD_UNKNOWN ? json_null()
-					     : api_json_string(rdmad_port_state_name(port->state)));
-	api_set(object, "phys_state", api_json_string(phys_state_name(port->phys_state)));
+		port->state == RDMAD_UNKNOWN
+			? json_null()
+			: rdmad_json_string(rdmad_port_state_name(port->state)));
+	api_set(object, "phys_state", rdmad_json_string(phys_state_name(port->phys_state)));
 	api_set(object, "rate_mbps", api_json_number(port->rate_mbps));
-	api_set(object, "rate_text", api_json_string(port->rate_text));
+	api_set(object, "rate_text", rdmad_json_string(port->rate_text));
 	api_set(object, "lid", api_json_number(port->lid));
 	api_set(object, "sm_lid", api_json_number(port->sm_lid));
 	api_set(object, "pkey0", api_json_hex(port->pkey0));
-	api_set(object, "netdev", api_json_string(port->netdev));
+	api_set(object, "netdev", rdmad_json_string(port->netdev));
 	api_set(object, "transitions", json_integer((json_int_t)port->transitions));
 	api_set(object, "gid_changes", json_integer((json_int_t)port->gid_changes));
 	api_set(object, "last_state_change", api_json_time(port->changed_us));
@@ -65,16 +66,16 @@ static json_t *netdev_json(const RdmadNetdev *netdev)
 {
 	json_t *object = json_object();
 
-	api_set(object, "name", api_json_string(netdev->name));
+	api_set(object, "name", rdmad_json_string(netdev->name));
 	api_set(object, "ifindex", json_integer(netdev->ifindex));
-	api_set(object, "mac", api_json_string(netdev->mac));
+	api_set(object, "mac", rdmad_json_string(netdev->mac));
 	api_set(object, "mtu", api_json_number(netdev->mtu));
 	api_set(object, "carrier",
 		netdev->carrier == RDMAD_UNKNOWN ? json_null() : json_boolean(netdev->carrier));
 	api_set(object, "carrier_changes", api_json_number(netdev->carrier_changes));
-	api_set(object, "operstate", api_json_string(netdev->operstate));
+	api_set(object, "operstate", rdmad_json_string(netdev->operstate));
 	api_set(object, "speed_mbps", api_json_number(netdev->speed_mbps));
-	api_set(object, "master", api_json_string(netdev->master));
+	api_set(object, "master", rdmad_json_string(netdev->master));
 	api_set(object, "addresses", api_json_strings(netdev->addresses));
 	return object;
 }
@@ -85,7 +86,7 @@ static json_t *chardev_json(const RdmadChardev *chardev)
 	json_t *object = json_object();
 
 	api_set(object, "kind", json_string(kinds[chardev->kind]));
-	api_set(object, "path", api_json_string(chardev->path));
+	api_set(object, "path", rdmad_json_string(chardev->path));
 	api_set(object, "major", json_integer(chardev->major));
 	api_set(object, "minor", json_integer(chardev->minor));
 	return object;
@@ -93,24 +94,24 @@ static json_t *chardev_json(const RdmadChardev *chardev)
 
 static void device_add_identity(json_t *object, const RdmadDevice *dev)
 {
-	api_set(object, "device_id", api_json_string(dev->id));
-	api_set(object, "device_name", api_json_string(dev->name));
+	api_set(object, "device_id", rdmad_json_string(dev->id));
+	api_set(object, "device_name", rdmad_json_string(dev->name));
 	api_set(object, "index", api_json_number(dev->index));
-	api_set(object, "node_type", api_json_string(rdmad_node_type_name(dev->node_type)));
-	api_set(object, "transport", api_json_string(api_device_transport(dev)));
-	api_set(object, "node_guid", api_json_string(dev->node_guid));
-	api_set(object, "sys_image_guid", api_json_string(dev->sys_image_guid));
-	api_set(object, "driver", api_json_string(dev->driver));
-	api_set(object, "firmware", api_json_string(dev->firmware));
-	api_set(object, "board_id", api_json_string(dev->board_id));
-	api_set(object, "hca_type", api_json_string(dev->hca_type));
+	api_set(object, "node_type", rdmad_json_string(rdmad_node_type_name(dev->node_type)));
+	api_set(object, "transport", rdmad_json_string(api_device_transport(dev)));
+	api_set(object, "node_guid", rdmad_json_string(dev->node_guid));
+	api_set(object, "sys_image_guid", rdmad_json_string(dev->sys_image_guid));
+	api_set(object, "driver", rdmad_json_string(dev->driver));
+	api_set(object, "firmware", rdmad_json_string(dev->firmware));
+	api_set(object, "board_id", rdmad_json_string(dev->board_id));
+	api_set(object, "hca_type", rdmad_json_string(dev->hca_type));
 }
 
 static void device_add_pci(json_t *object, const RdmadDevice *dev)
 {
 	static const char *const roles[] = { "plain", "pf", "vf" };
 
-	api_set(object, "pci_address", api_json_string(dev->pci_address));
+	api_set(object, "pci_address", rdmad_json_string(dev->pci_address));
 	api_set(object, "vendor", api_json_hex(dev->vendor));
 	api_set(object, "pci_device_id", api_json_hex(dev->device));
 	api_set(object, "subsystem_vendor", api_json_hex(dev->subsystem_vendor));
@@ -119,11 +120,11 @@ static void device_add_pci(json_t *object, const RdmadDevice *dev)
 	api_set(object, "pci_path", api_json_strings(dev->pci_path));
 	api_set(object, "pci_role",
 		dev->pci_address ? json_string(roles[dev->pci_role]) : json_null());
-	api_set(object, "pf_address", api_json_string(dev->pf_address));
+	api_set(object, "pf_address", rdmad_json_string(dev->pf_address));
 	api_set(object, "pf_netdevs", api_json_strings(dev->pf_netdevs));
 	api_set(object, "vf_index", api_json_number(dev->vf_index));
 	api_set(object, "num_vfs", api_json_number(dev->num_vfs));
-	api_set(object, "aux_name", api_json_string(dev->aux_name));
+	api_set(object, "aux_name", rdmad_json_string(dev->aux_name));
 	api_set(object, "sf_number", api_json_number(dev->sf_number));
 	api_set(object, "acpi_index", api_json_number(dev->acpi_index));
 }
@@ -139,7 +140,7 @@ static json_t *nearest_gpu_json(const RdmadServices *services, const RdmadDevice
 		return json_null();
 	object = json_object();
 	api_set(object, "index", json_integer(index));
-	api_set(object, "pci_address", api_json_string(gpu->pci_address));
+	api_set(object, "pci_address", rdmad_json_string(gpu->pci_address));
 	api_set(object, "distance", json_string(rdmad_distance_name(distance)));
 	return object;
 }
@@ -156,7 +157,7 @@ static void device_add_parts(json_t *object, const RdmadDevice *dev, const Rdmad
 		json_array_append_new(chardevs, chardev_json(&dev->chardevs[i]));
 	api_set(object, "ports", ports);
 	api_set(object, "netdevs", netdevs);
-	api_set(object, "bond", api_json_string(dev->bond));
+	api_set(object, "bond", rdmad_json_string(dev->bond));
 	api_set(object, "chardevs", chardevs);
 	api_set(object, "fatal", json_boolean(dev->fatal));
 	api_set(object, "stale", json_boolean(dev->stale > 0));
@@ -186,9 +187,9 @@ json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev)
 	api_set(object, "nearest_gpu", nearest_gpu_json(services, dev));
 	device_add_parts(object, dev, limits);
 	api_set(object, "health", json_string(problem ? "unhealthy" : "healthy"));
-	api_set(object, "health_reason", api_json_string(problem));
+	api_set(object, "health_reason", rdmad_json_string(problem));
 	api_set(object, "limits", api_limits_json(limits));
-	api_set(object, "verbs_problem", api_json_string(verbs_problem));
+	api_set(object, "verbs_problem", rdmad_json_string(verbs_problem));
 	return object;
 }
 

@@ -25,12 +25,12 @@ static json_t *entry_json(gconstpointer object_entry, gconstpointer data)
 	api_set(object, "sequence", json_integer(entry->sequence));
 	api_set(object, "time", api_json_time(entry->time_us));
 	api_set(object, "level", json_string(rdmad_log_level_name(entry->level)));
-	api_set(object, "kind", api_json_string(entry->kind));
-	api_set(object, "device_id", api_json_string(entry->device));
+	api_set(object, "kind", rdmad_json_string(entry->kind));
+	api_set(object, "device_id", rdmad_json_string(entry->device));
 	api_set_pod(object, entry->pod);
-	api_set(object, "resource", api_json_string(entry->resource));
-	api_set(object, "allocation", api_json_string(entry->allocation));
-	api_set(object, "message", api_json_string(entry->message));
+	api_set(object, "resource", rdmad_json_string(entry->resource));
+	api_set(object, "allocation", rdmad_json_string(entry->allocation));
+	api_set(object, "message", rdmad_json_string(entry->message));
 	return object;
 }
 

@@ -6,19 +6,12 @@ void api_set(json_t *object, const char *key, json_t *value)
 	json_object_set_new(object, key, value);
 }
 
-json_t *api_json_string(const char *text)
-{
-	g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
-
-	return valid ? json_string(valid) : json_null();
-}
-
 json_t *api_json_strings(char *const *strings)
 {
 	json_t *array = json_array();
 
 	for (; strings && *strings; strings++)
-		json_array_append_new(array, api_json_string(*strings));
+		json_array_append_new(array, rdmad_json_string(*strings));
 	return array;
 }
 
@@ -62,6 +55,6 @@ void api_set_pod(json_t *object, const char *pod)
 	g_auto(GStrv) parts = g_strsplit(pod ?: "", "/", 2);
 	const gboolean whole = g_strv_length(parts) == 2;
 
-	api_set(object, "namespace", api_json_string(whole ? parts[0] : NULL));
-	api_set(object, "pod", api_json_string(whole ? parts[1] : pod));
+	api_set(object, "namespace", rdmad_json_string(whole ? parts[0] : NULL));
+	api_set(object, "pod", rdmad_json_string(whole ? parts[1] : pod));
 }

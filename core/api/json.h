@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <rdmad/device.h>
 #include <rdmad/http.h>
+#include <rdmad/json.h>
 #include <rdmad/work.h>
 
 #include "module/services.h"
@@ -81,13 +82,11 @@ const char *api_device_transport(const RdmadDevice *dev);
 const RdmadGpu *api_nearest_gpu(const RdmadServices *services, const RdmadDevice *dev,
 				RdmadDistance *distance, guint *index);
 
-/* json.c: values of the core as JSON.  Absent values are null; invalid UTF-8, which the kernel's
- * strings may contain, becomes U+FFFD. */
+/* json.c: values of the core as JSON.  Absent values are null.  Texts: rdmad_json_string(). */
 /* Takes the value over. */
 void api_set(json_t *object, const char *key, json_t *value);
 /* Sets `namespace` and `pod` from "NAMESPACE/NAME", or from NULL. */
 void api_set_pod(json_t *object, const char *pod);
-json_t *api_json_string(const char *text);
 json_t *api_json_strings(char *const *strings); /* NULL: an empty array */
 json_t *api_json_number(gint64 value);		/* RDMAD_UNKNOWN: null */
 json_t *api_json_hex(int value);		/* "0x15b3" */

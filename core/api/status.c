@@ -25,10 +25,10 @@ static json_t *module_json(const RdmadModules *modules, guint index)
 	RdmadModuleInfo info;
 
 	rdmad_modules_info(modules, index, &info);
-	api_set(object, "name", api_json_string(info.name));
-	api_set(object, "description", api_json_string(info.description));
+	api_set(object, "name", rdmad_json_string(info.name));
+	api_set(object, "description", rdmad_json_string(info.description));
 	api_set(object, "state", json_string(states[info.state]));
-	api_set(object, "error", api_json_string(info.error));
+	api_set(object, "error", rdmad_json_string(info.error));
 	api_set(object, "status", status ? status : json_null());
 	return object;
 }
@@ -82,7 +82,7 @@ static void recent_errors_add(const RdmadEventLogEntry *entry, gpointer data)
 	object = json_object();
 	api_set(object, "time", api_json_time(entry->time_us));
 	api_set(object, "level", json_string(rdmad_log_level_name(entry->level)));
-	api_set(object, "message", api_json_string(entry->message));
+	api_set(object, "message", rdmad_json_string(entry->message));
 	json_array_append_new(array, object);
 }
 
@@ -127,9 +127,9 @@ static json_t *machine_json(const RdmadServices *services, const Machine *machin
 {
 	json_t *object = json_object();
 
-	api_set(object, "name", api_json_string(machine ? machine->name : NULL));
+	api_set(object, "name", rdmad_json_string(machine ? machine->name : NULL));
 	api_set(object, "live", json_boolean(rdmad_sysroot_is_live(services->sysroot)));
-	api_set(object, "kernel", api_json_string(machine ? machine->kernel : NULL));
+	api_set(object, "kernel", rdmad_json_string(machine ? machine->kernel : NULL));
 	return object;
 }
 
@@ -137,9 +137,9 @@ static json_t *config_json(const RdmadServices *services)
 {
 	json_t *object = json_object();
 
-	api_set(object, "path", api_json_string(services->config_path));
+	api_set(object, "path", rdmad_json_string(services->config_path));
 	api_set(object, "loaded", api_json_time(services->config_loaded_us));
-	api_set(object, "error", api_json_string(services->config_error));
+	api_set(object, "error", rdmad_json_string(services->config_error));
 	return object;
 }
 
@@ -147,9 +147,9 @@ static json_t *directories_json(const RdmadServices *services)
 {
 	json_t *object = json_object();
 
-	api_set(object, "run", api_json_string(services->run_dir));
-	api_set(object, "state", api_json_string(services->state_dir));
-	api_set(object, "kubelet", api_json_string(services->kubelet_dir));
+	api_set(object, "run", rdmad_json_string(services->run_dir));
+	api_set(object, "state", rdmad_json_string(services->state_dir));
+	api_set(object, "kubelet", rdmad_json_string(services->kubelet_dir));
 	return object;
 }
 
@@ -159,14 +159,14 @@ static json_t *listener_json(const RdmadHttp *http, guint index)
 	json_t *object = json_object();
 
 	rdmad_http_listener_info(http, index, &info);
-	api_set(object, "address", api_json_string(info.address));
+	api_set(object, "address", rdmad_json_string(info.address));
 	api_set(object, "public", json_boolean(info.scope != RDMAD_HTTP_LOCAL));
 	api_set(object, "connections", json_integer(info.connections));
 	api_set(object, "tls", json_boolean(info.tls));
 	api_set(object, "client_certificates", json_boolean(info.certificates));
 	api_set(object, "passwords", json_boolean(info.passwords));
-	api_set(object, "web_config", api_json_string(info.web_config));
-	api_set(object, "error", api_json_string(info.web_config_error));
+	api_set(object, "web_config", rdmad_json_string(info.web_config));
+	api_set(object, "error", rdmad_json_string(info.web_config_error));
 	return object;
 }
 
@@ -191,7 +191,7 @@ static GBytes *status_build(const RdmadServices *s, gconstpointer read)
 	api_set(object, "config", config_json(s));
 	api_set(object, "machine", machine_json(s, read));
 	api_set(object, "directories", directories_json(s));
-	api_set(object, "state_set_aside", api_json_string(s->state_set_aside));
+	api_set(object, "state_set_aside", rdmad_json_string(s->state_set_aside));
 	api_set(object, "seccomp", json_string(rdmad_seccomp_names[s->seccomp]));
 	api_set(object, "listeners", listeners_json(s->http));
 	api_set(object, "modules", modules_json(s->modules));

@@ -69,7 +69,7 @@ static json_t *gpus_json(RdmadInventory *inventory)
 		json_t *object = json_object();
 
 		api_set(object, "index", json_integer(i));
-		api_set(object, "pci_address", api_json_string(gpu->pci_address));
+		api_set(object, "pci_address", rdmad_json_string(gpu->pci_address));
 		api_set(object, "vendor", api_json_hex(gpu->vendor));
 		api_set(object, "pci_device_id", api_json_hex(gpu->device));
 		api_set(object, "numa_node", api_json_number(gpu->numa_node));
@@ -88,8 +88,8 @@ static json_t *nics_json(const GPtrArray *nics)
 		json_t *object = json_object();
 
 		api_set(object, "index", json_integer(i));
-		api_set(object, "device_id", api_json_string(dev->id));
-		api_set(object, "device_name", api_json_string(dev->name));
+		api_set(object, "device_id", rdmad_json_string(dev->id));
+		api_set(object, "device_name", rdmad_json_string(dev->name));
 		api_set(object, "numa_node", api_json_number(dev->numa_node));
 		api_set(object, "pci_path", api_json_strings(dev->pci_path));
 		json_array_append_new(array, object);
@@ -110,7 +110,7 @@ static gpointer cpus_read(gpointer sysroot, const RdmadJob *job, GError **error)
 		if (!g_str_has_prefix(*name, "node") || !g_ascii_isdigit((*name)[4]))
 			continue;
 		list = rdmad_sysroot_read(sysroot, path, NULL);
-		json_object_set_new(cpus, *name + 4, api_json_string(list));
+		json_object_set_new(cpus, *name + 4, rdmad_json_string(list));
 	}
 	return cpus;
 }

@@ -45,6 +45,13 @@ json_t *rdmad_json_parse(const char *text, gsize length, guint depth, GError **e
 	return json;
 }
 
+json_t *rdmad_json_string(const char *text)
+{
+	g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
+
+	return valid ? json_string(valid) : json_null();
+}
+
 char *rdmad_json_dump(json_t *json, gsize flags)
 {
 	char *dumped = json_dumps(json, flags);

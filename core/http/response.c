@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <jansson.h>
 #include <rdmad/clock.h>
+#include <rdmad/json.h>
 #include <string.h>
 #include <time.h>
 
@@ -140,12 +141,8 @@ char *http_answer_head(const HttpAnswer *answer, gsize *size)
 
 char *http_answer_error(const char *text)
 {
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-	json_t *object = json_pack("{s:s}", "error", valid);
-	char *dumped = json_dumps(object, JSON_COMPACT);
-	char *body = g_strconcat(dumped, "\n", NULL);
+	json_t *object = json_pack("{s:o}", "error", rdmad_json_string(text));
+	g_autofree char *line = rdmad_json_dump(object, JSON_COMPACT);
 
-	free(dumped);
-	json_decref(object);
-	return body;
+	return g_strconcat(line, "\n", NULL);
 }

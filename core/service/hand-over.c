@@ -141,8 +141,7 @@ char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds)
 {
 	for (GList *l = hand_over->parts.head; l; l = l->next) {
 		RdmadHandOverPart *part = l->data;
-		json_t *state, *message;
-		g_autofree char *text = NULL;
+		json_t *state;
 
 		if (part->given || !part->still)
 			continue;
@@ -150,10 +149,8 @@ char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds)
 		state = part->ops->give(fds, n_fds, part->data);
 		if (!state)
 			continue;
-		message = json_pack("{s:s, s:o}", "part", part->name, "state", state);
-		text = json_dumps(message, JSON_COMPACT);
-		json_decref(message);
-		return g_steal_pointer(&text);
+		return rdmad_json_dump(json_pack("{s:s, s:o}", "part", part->name, "state", state),
+				       JSON_COMPACT);
 	}
 	return NULL;
 }

@@ -6,7 +6,6 @@
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/json.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define DEPTH 4u
@@ -116,15 +115,10 @@ static json_t *nic_to_json(const CniNic *nic)
 char *cni_nics_text(const CniAttachment *attachment)
 {
 	json_t *list = json_array();
-	char *text, *mine;
 
 	for (guint i = 0; i < attachment->nics->len; i++)
 		json_array_append_new(list, nic_to_json(attachment->nics->pdata[i]));
-	text = json_dumps(list, JSON_COMPACT);
-	mine = g_strdup(text);
-	free(text);
-	json_decref(list);
-	return mine;
+	return rdmad_json_dump(list, JSON_COMPACT);
 }
 
 static char **texts_of(const json_t *list)

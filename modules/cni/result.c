@@ -2,6 +2,7 @@
 #include "result.h"
 
 #include <jansson.h>
+#include <rdmad/json.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -316,19 +317,9 @@ json_t *cni_result_render(const CniResult *result, CniVersion version)
 	return json;
 }
 
-static char *text_of(json_t *json)
-{
-	char *dumped = json_dumps(json, JSON_COMPACT);
-	char *text = g_strdup(dumped);
-
-	free(dumped);
-	json_decref(json);
-	return text;
-}
-
 char *cni_result_text(const CniResult *result, CniVersion version)
 {
-	return text_of(cni_result_render(result, version));
+	return rdmad_json_dump(cni_result_render(result, version), JSON_COMPACT);
 }
 
 char *cni_result_answer(const CniResult *result, CniVersion version, GError **error)
@@ -344,8 +335,9 @@ char *cni_result_answer(const CniResult *result, CniVersion version, GError **er
 
 char *cni_error_text(const GError *problem, CniVersion version)
 {
-	g_autofree char *message = g_utf8_make_valid(problem->message, -1);
+	json_t *json =
+		json_pack("{s:s, s:i, s:o}", "cniVersion", cni_versions[version], "code",
+			  cni_error_code(problem), "msg", rdmad_json_string(problem->message));
 
-	return text_of(json_pack("{s:s, s:i, s:s}", "cniVersion", cni_versions[version], "code",
-				 cni_error_code(problem), "msg", message));
+	return rdmad_json_dump(json, JSON_COMPACT);
 }

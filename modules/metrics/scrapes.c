@@ -14,6 +14,7 @@
 #include <rdmad/doctor.h>
 #include <rdmad/error.h>
 #include <rdmad/http.h>
+#include <rdmad/json.h>
 #include <rdmad/log.h>
 #include <rdmad/module.h>
 #include <rdmad/work.h>
@@ -87,13 +88,6 @@ static double seconds_since(gint64 us)
 	return (rdmad_now_us() - us) / (double)G_USEC_PER_SEC;
 }
 
-static json_t *text_json(const char *text)
-{
-	g_autofree char *valid = g_utf8_make_valid(text ? text : "", -1);
-
-	return json_string(valid);
-}
-
 static json_t *missing_json(const Snapshot *snapshot)
 {
 	json_t *missing = json_array();
@@ -105,8 +99,8 @@ static json_t *missing_json(const Snapshot *snapshot)
 		if (!sample->reading)
 			json_array_append_new(missing,
 					      json_pack("{s:o, s:o}", "device_name",
-							text_json(sample->device->name), "error",
-							text_json(sample->error)));
+							rdmad_json_string(sample->device->name),
+							"error", rdmad_json_string(sample->error)));
 	}
 	return missing;
 }

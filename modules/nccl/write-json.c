@@ -2,7 +2,7 @@
 #include "write.h"
 
 #include <jansson.h>
-#include <stdlib.h>
+#include <rdmad/json.h>
 
 #include "gid.h"
 
@@ -37,15 +37,13 @@ static json_t *rail_to_json(const NcclView *view, const NcclPolicy *policy, cons
 {
 	json_t *gids = json_array();
 	const RdmadGpu *gpu = rail->gpu >= 0 ? view->gpus->pdata[rail->gpu] : NULL;
-	/* The kernel allows any bytes in a name. */
-	g_autofree char *id = g_utf8_make_valid(rail->device->id, -1);
-	g_autofree char *name = g_utf8_make_valid(rail->device->name, -1);
 
 	for (guint i = 0; i < rail->port->n_gids; i++)
 		json_array_append_new(gids, gid_to_json(view, policy, rail, &rail->port->gids[i]));
-	return json_pack("{s:s, s:s, s:i, s:s, s:s?, s:b, s:s, s:s?, s:s, s:o}", "device_id", id,
-			 "device_name", name, "port", (int)rail->port->number, "link_layer",
-			 rdmad_link_layer_name(rail->port->link_layer), "netdev",
+	return json_pack("{s:o, s:o, s:i, s:s, s:s?, s:b, s:s, s:s?, s:s, s:o}", "device_id",
+			 rdmad_json_string(rail->device->id), "device_name",
+			 rdmad_json_string(rail->device->name), "port", (int)rail->port->number,
+			 "link_layer", rdmad_link_layer_name(rail->port->link_layer), "netdev",
 			 rail->port->netdev, "selected", rail->reason == NCCL_RAIL_SELECTED,
 			 "reason", nccl_rail_reason_name(rail->reason), "gpu",
 			 gpu ? gpu->pci_address : NULL, "distance",
@@ -83,10 +81,7 @@ char *nccl_write_json_text(const NcclView *view, const NcclPolicy *policy, const
 			   const NcclPlanLabel *label)
 {
 	json_t *json = nccl_write_json(view, policy, plan, label);
-	char *dumped = json_dumps(json, JSON_INDENT(2));
-	char *text = g_strconcat(dumped, "\n", NULL);
+	g_autofree char *text = rdmad_json_dump(json, JSON_INDENT(2));
 
-	free(dumped);
-	json_decref(json);
-	return text;
+	return g_strconcat(text, "\n", NULL);
 }

@@ -11,6 +11,10 @@
 RDMAD_API struct json_t *rdmad_json_parse(const char *text, gsize length, guint depth,
 					  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Takes the reference `json` over.  Returns its text, which g_free() frees; `flags` are those of
- * json_dumps(). */
+/* Returns a string, with U+FFFD for invalid UTF-8, which the kernel's names and errors may contain.
+ * NULL: returns null. */
+RDMAD_API struct json_t *rdmad_json_string(const char *text) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Takes the reference `json` (may be NULL) over.  Returns its text, which g_free() frees, or NULL if it
+ * cannot be written; `flags` are those of json_dumps(). */
 RDMAD_API char *rdmad_json_dump(struct json_t *json, gsize flags) G_GNUC_WARN_UNUSED_RESULT;

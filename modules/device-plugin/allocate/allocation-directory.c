@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <rdmad/allocation-dir.h>
 #include <rdmad/allocations.h>
+#include <rdmad/json.h>
 #include <rdmad/log.h>
 #include <string.h>
 
@@ -36,12 +37,9 @@ static char *allocation_text(const RdmadAllocation *allocation)
 				   allocation->mode, "since_us", (json_int_t)allocation->since_us,
 				   "pod_namespace", allocation->pod_namespace, "pod_name",
 				   allocation->pod_name, "container", allocation->container);
-	char *text = json_dumps(object, JSON_INDENT(2));
-	char *file = g_strconcat(text, "\n", NULL);
+	g_autofree char *text = rdmad_json_dump(object, JSON_INDENT(2));
 
-	free(text);
-	json_decref(object);
-	return file;
+	return g_strconcat(text, "\n", NULL);
 }
 
 RdmadSpareDirs *allocation_directory_spares(const char *run_dir, RdmadLoop *loop,

@@ -2,6 +2,7 @@
 #include "allocate/env.h"
 
 #include <jansson.h>
+#include <rdmad/json.h>
 #include <string.h>
 
 #include "allocate/allocation-devices.h"
@@ -77,11 +78,8 @@ static json_t *devices_info(const GPtrArray *devices, const ResourceSettings *se
 
 char *device_env_info(const GPtrArray *devices, const ResourceSettings *settings)
 {
-	json_t *info = devices_info(devices, settings);
-	char *dumped = json_dumps(info, JSON_COMPACT | JSON_SORT_KEYS);
-	char *text = dumped && strlen(dumped) <= INFO_MAX ? g_strdup(dumped) : NULL;
+	g_autofree char *text =
+		rdmad_json_dump(devices_info(devices, settings), JSON_COMPACT | JSON_SORT_KEYS);
 
-	free(dumped);
-	json_decref(info);
-	return text;
+	return text && strlen(text) <= INFO_MAX ? g_steal_pointer(&text) : NULL;
 }

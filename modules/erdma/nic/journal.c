@@ -6,7 +6,6 @@
 #include <rdmad/json.h>
 #include <rdmad/module.h>
 #include <rdmad/state.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define DEPTH_MAX 4
@@ -40,7 +39,6 @@ static char *network_text(const ErdmaNicNetwork *network)
 {
 	json_t *addresses = json_array(), *json;
 	char text[RDMAD_IP_TEXT], gateway[2][RDMAD_IP_TEXT];
-	char *dumped, *copy;
 
 	if (!network) {
 		json_decref(addresses);
@@ -57,11 +55,7 @@ static char *network_text(const ErdmaNicNetwork *network)
 			 network->complete, "addresses", addresses, "gateway4",
 			 network->gateway[0].family ? gateway[0] : NULL, "gateway6",
 			 network->gateway[1].family ? gateway[1] : NULL);
-	dumped = json_dumps(json, JSON_COMPACT);
-	copy = g_strdup(dumped);
-	free(dumped);
-	json_decref(json);
-	return copy;
+	return rdmad_json_dump(json, JSON_COMPACT);
 }
 
 static void gateway_parse(const json_t *json, const char *key, RdmadIp *gateway)

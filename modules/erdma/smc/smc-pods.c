@@ -6,7 +6,6 @@
 #include <rdmad/module.h>
 #include <rdmad/state.h>
 #include <rdmad/step.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define DEPTH_MAX 4
@@ -64,12 +63,8 @@ static char *pod_text(const ErdmaSmcPod *pod)
 				 (json_int_t)pod->netns_id.inode, "device", pod->device, "pnetid",
 				 pod->pnetid, "interface", pod->interface, "state", (int)pod->state,
 				 "reason", pod->reason, "steps", pod->steps);
-	char *dumped = json ? json_dumps(json, JSON_COMPACT) : NULL;
-	char *text = g_strdup(dumped ?: "{}");
 
-	free(dumped);
-	json_decref(json);
-	return text;
+	return rdmad_json_dump(json, JSON_COMPACT) ?: g_strdup("{}");
 }
 
 static char *text_of(const json_t *json, const char *key)

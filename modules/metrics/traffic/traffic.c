@@ -8,6 +8,7 @@
 #include "traffic/traffic.h"
 
 #include <jansson.h>
+#include <rdmad/json.h>
 #include <math.h>
 #include <string.h>
 
@@ -268,13 +269,6 @@ void traffic_doctor(const Traffic *traffic, gint64 now_us, json_t *findings)
 
 /* ---- JSON ---- */
 
-static json_t *text_json(const char *text)
-{
-	g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
-
-	return valid ? json_string(valid) : json_null();
-}
-
 static json_t *real_json(float rate)
 {
 	return isnan(rate) ? json_null() : json_real(rate);
@@ -315,9 +309,10 @@ static json_t *series_json(const Series *series, gint64 after, gint64 now_us)
 		json_array_append_new(transmitted, rate_json(sample->transmitted));
 	}
 	return json_pack("{s:o, s:o, s:i, s:s?, s:o, s:o, s:o, s:o}", "device_id",
-			 text_json(series->id), "device_name", text_json(series->name), "port",
-			 (int)series->port, "unit", series->total.unit, "ages_ms", ages, "received",
-			 received, "transmitted", transmitted, "errors", errors_json(series));
+			 rdmad_json_string(series->id), "device_name",
+			 rdmad_json_string(series->name), "port", (int)series->port, "unit",
+			 series->total.unit, "ages_ms", ages, "received", received, "transmitted",
+			 transmitted, "errors", errors_json(series));
 }
 
 static json_t *users_json(const Users *users)
@@ -328,9 +323,9 @@ static json_t *users_json(const Users *users)
 		[RDMAD_USES_PD] = "protection_domains", [RDMAD_USES_SRQ] = "shared_receive_queues",
 		[RDMAD_USES_CTX] = "contexts",
 	};
-	json_t *object =
-		json_pack("{s:o, s:o, s:i}", "device_id", text_json(users->id), "device_name",
-			  text_json(users->name), "processes", (int)users->processes);
+	json_t *object = json_pack("{s:o, s:o, s:i}", "device_id", rdmad_json_string(users->id),
+				   "device_name", rdmad_json_string(users->name), "processes",
+				   (int)users->processes);
 
 	for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
 		json_object_set_new(object, names[kind], json_integer(users->objects[kind]));

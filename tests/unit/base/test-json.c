@@ -46,7 +46,29 @@ static void test_what_is_no_plain_json_is_refused_with_its_place(void)
 	}
 }
 
+static void test_a_string_is_valid_whatever_its_bytes(void)
+{
+	static const struct {
+		const char *text, *dumped;
+	} cases[] = {
+		{ NULL, "null" },
+		{ "", "\"\"" },
+		{ "mlx5_0", "\"mlx5_0\"" },
+		{ "caf\xc3\xa9", "\"caf\xc3\xa9\"" },
+		{ "a\xff\x62", "\"a\xef\xbf\xbd\x62\"" },
+		{ "\n", "\"\\n\"" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *dumped =
+			rdmad_json_dump(rdmad_json_string(cases[i].text), JSON_ENCODE_ANY);
+
+		g_assert_cmpstr(dumped, ==, cases[i].dumped);
+	}
+}
+
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/json/refused", test_what_is_no_plain_json_is_refused_with_its_place),
+	UNIT_TEST("/json/string", test_a_string_is_valid_whatever_its_bytes),
 	{ 0 },
 };
