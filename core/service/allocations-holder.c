@@ -95,11 +95,15 @@ static void record_carry(RdmadAllocations *allocations, RdmadAllocationRecord *r
 	record->carried = allocations->boot_kubelet != NULL;
 }
 
-gboolean rdmad_allocations_are_of_another_boot(const RdmadAllocations *allocations)
+gboolean rdmad_allocations_some_of_another_boot(const RdmadAllocations *allocations)
 {
-	g_autoptr(GPtrArray) records = slots_of_another_boot(allocations);
+	for (const GList *l = allocations->order.head; l; l = l->next) {
+		const RdmadAllocationRecord *record = l->data;
 
-	return records->len > 0;
+		if (is_of_another_boot(allocations, record->allocation))
+			return TRUE;
+	}
+	return FALSE;
 }
 
 gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is_first)

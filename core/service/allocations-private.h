@@ -22,7 +22,7 @@ void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *ku
  * Returns FALSE if the write failed: call again. */
 gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is_first);
 /* Returns whether rdmad_allocations_begin_boot() has something to do. */
-gboolean rdmad_allocations_are_of_another_boot(const RdmadAllocations *allocations);
+gboolean rdmad_allocations_some_of_another_boot(const RdmadAllocations *allocations);
 /* Calls `fn` for each allocation whose pod runs although kubelet has forgotten its slots. */
 void rdmad_allocations_foreach_forgotten(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,

@@ -101,11 +101,11 @@ static gboolean boot_begin(const RdmadPods *pods)
 
 	return fd >= 0 && rdmad_allocations_begin_boot(
 				  pods->allocations,
-				  !rdmad_allocations_are_of_another_boot(pods->allocations) ||
+				  !rdmad_allocations_some_of_another_boot(pods->allocations) ||
 					  kubelet_is_first_of_boot(pods, fd));
 }
 
-void rdmad_pods_look(RdmadPods *pods)
+void rdmad_pods_detect_kubelet(RdmadPods *pods)
 {
 	kubelet_identify(pods);
 	if (!pods->boot_begun && pods->kubelet)
@@ -223,7 +223,7 @@ static void list_ask(gpointer data)
 
 	if (pods->busy)
 		return;
-	rdmad_pods_look(pods);
+	rdmad_pods_detect_kubelet(pods);
 	pods->asking = pods->waiting;
 	pods->waiting = spent;
 	g_clear_pointer(&pods->answer, rdmad_pod_list_free);
@@ -259,7 +259,7 @@ RdmadPods *rdmad_pods_new(RdmadLoop *loop, const RdmadSysroot *root, RdmadAlloca
 	pods->ask = rdmad_loop_add_timer(loop, NULL, list_ask, pods);
 	pods->sweep = rdmad_loop_add_timer(loop, NULL, list_sweep, pods);
 	pods->asked_us = -GAP_MS * 1000;
-	rdmad_pods_look(pods);
+	rdmad_pods_detect_kubelet(pods);
 	if (rdmad_allocations_count(allocations))
 		rdmad_pods_hint(pods);
 	return pods;

@@ -119,7 +119,7 @@ static void streams_changed(gpointer data)
 	Resource *resource = data;
 	RdmadPods *pods = rdmad_module_pods(resource->self);
 
-	rdmad_pods_look(pods);
+	rdmad_pods_detect_kubelet(pods);
 	rdmad_pods_hint(pods);
 }
 

@@ -31,8 +31,8 @@ RDMAD_API void rdmad_pods_cancel(RdmadPods *pods, RdmadPodsFunc fn, gpointer dat
  * five minutes. */
 RDMAD_API void rdmad_pods_hint(RdmadPods *pods);
 
-/* Notices a kubelet that has started since the last List: before its word is weighed. */
-RDMAD_API void rdmad_pods_look(RdmadPods *pods);
+/* Detects a kubelet that has started since the last List.  Call it before a decision about a holder. */
+RDMAD_API void rdmad_pods_detect_kubelet(RdmadPods *pods);
 
 /* The last good List; borrowed until the turn of the loop ends. */
 RDMAD_API guint rdmad_pods_count(RdmadPods *pods);

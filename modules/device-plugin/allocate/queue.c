@@ -94,7 +94,7 @@ static void queue_run(gpointer data)
 	g_autoptr(GPtrArray) calls = g_ptr_array_new();
 
 	queue->ready = g_ptr_array_new_with_free_func(queued_free);
-	rdmad_pods_look(rdmad_module_pods(queue->self));
+	rdmad_pods_detect_kubelet(rdmad_module_pods(queue->self));
 	calls_drop_ended(turn);
 	calls_check(queue, turn);
 	calls_in_doubt_wait(queue, turn);
