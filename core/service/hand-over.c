@@ -20,7 +20,7 @@
 struct RdmadHandOver {
 	RdmadLoop *loop;
 	GQueue parts;
-	GHashTable *gifts; /* name -> RdmadHandOverGift */
+	GHashTable *inherited; /* name -> RdmadInheritedPart */
 	gboolean under_way;
 	void (*still)(gpointer data); /* NULL: no caller waits */
 	gpointer still_data;
@@ -157,15 +157,15 @@ char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds)
 
 /* ---- from the predecessor ---- */
 
-void rdmad_hand_over_gift_free(RdmadHandOverGift *gift)
+void rdmad_inherited_part_free(RdmadInheritedPart *part)
 {
-	if (!gift)
+	if (!part)
 		return;
-	for (guint i = 0; i < gift->n_fds; i++)
-		rdmad_clear_fd(&gift->fds[i]);
-	g_free(gift->fds);
-	json_decref(gift->state);
-	g_free(gift);
+	for (guint i = 0; i < part->n_fds; i++)
+		rdmad_clear_fd(&part->fds[i]);
+	g_free(part->fds);
+	json_decref(part->state);
+	g_free(part);
 }
 
 gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GError **error)
@@ -173,7 +173,7 @@ gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GE
 	json_t *given =
 		rdmad_json_parse((const char *)message->bytes, message->size, DEPTH_MAX, error);
 	const char *name = json_string_value(json_object_get(given, "part"));
-	RdmadHandOverGift *gift;
+	RdmadInheritedPart *part;
 
 	if (!given)
 		return FALSE;
@@ -182,24 +182,24 @@ gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GE
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "a part without a name");
 		return FALSE;
 	}
-	gift = g_new0(RdmadHandOverGift, 1);
-	gift->state = json_incref(json_object_get(given, "state"));
-	gift->n_fds = message->n_fds;
-	gift->fds = g_new(int, MAX(message->n_fds, 1));
+	part = g_new0(RdmadInheritedPart, 1);
+	part->state = json_incref(json_object_get(given, "state"));
+	part->n_fds = message->n_fds;
+	part->fds = g_new(int, MAX(message->n_fds, 1));
 	for (guint i = 0; i < message->n_fds; i++)
-		gift->fds[i] = rdmad_steal_fd(&message->fds[i]);
-	g_hash_table_replace(hand_over->gifts, g_strdup(name), gift);
+		part->fds[i] = rdmad_steal_fd(&message->fds[i]);
+	g_hash_table_replace(hand_over->inherited, g_strdup(name), part);
 	json_decref(given);
 	return TRUE;
 }
 
-RdmadHandOverGift *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *name)
+RdmadInheritedPart *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *name)
 {
-	gpointer key, gift = NULL;
+	gpointer key, part = NULL;
 
-	if (g_hash_table_steal_extended(hand_over->gifts, name, &key, &gift))
+	if (g_hash_table_steal_extended(hand_over->inherited, name, &key, &part))
 		g_free(key);
-	return gift;
+	return part;
 }
 
 void rdmad_hand_over_close_others(RdmadHandOver *hand_over, const char *prefix,
@@ -208,30 +208,30 @@ void rdmad_hand_over_close_others(RdmadHandOver *hand_over, const char *prefix,
 	GHashTableIter iter;
 	gpointer name;
 
-	g_hash_table_iter_init(&iter, hand_over->gifts);
+	g_hash_table_iter_init(&iter, hand_over->inherited);
 	while (g_hash_table_iter_next(&iter, &name, NULL))
 		if (g_str_has_prefix(name, prefix) && !g_strv_contains(names, name))
 			g_hash_table_iter_remove(&iter);
 }
 
-static void gifts_clear(gpointer data)
+static void inherited_clear(gpointer data)
 {
 	RdmadHandOver *hand_over = data;
 
-	g_hash_table_remove_all(hand_over->gifts);
+	g_hash_table_remove_all(hand_over->inherited);
 }
 
 void rdmad_hand_over_settle(RdmadHandOver *hand_over)
 {
-	if (g_hash_table_size(hand_over->gifts))
+	if (g_hash_table_size(hand_over->inherited))
 		rdmad_event_arm(hand_over->settled, SETTLE_MS);
 }
 
 /* ---- life cycle ---- */
 
-static void gift_free(gpointer gift)
+static void inherited_free(gpointer part)
 {
-	rdmad_hand_over_gift_free(gift);
+	rdmad_inherited_part_free(part);
 }
 
 RdmadHandOver *rdmad_hand_over_new(RdmadLoop *loop)
@@ -239,9 +239,10 @@ RdmadHandOver *rdmad_hand_over_new(RdmadLoop *loop)
 	RdmadHandOver *hand_over = g_new0(RdmadHandOver, 1);
 
 	hand_over->loop = loop;
-	hand_over->gifts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, gift_free);
+	hand_over->inherited =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, inherited_free);
 	hand_over->deadline = rdmad_loop_add_timer(loop, NULL, freeze_end, hand_over);
-	hand_over->settled = rdmad_loop_add_timer(loop, NULL, gifts_clear, hand_over);
+	hand_over->settled = rdmad_loop_add_timer(loop, NULL, inherited_clear, hand_over);
 	return hand_over;
 }
 
@@ -251,6 +252,6 @@ void rdmad_hand_over_free(RdmadHandOver *hand_over)
 		return;
 	rdmad_event_free(hand_over->deadline);
 	rdmad_event_free(hand_over->settled);
-	g_hash_table_unref(hand_over->gifts);
+	g_hash_table_unref(hand_over->inherited);
 	g_free(hand_over);
 }

@@ -28,16 +28,17 @@ RDMAD_API void rdmad_hand_over_part_still(RdmadHandOverPart *part);
 /* A module that drains leaves its parts as they are: they are frozen when all modules have drained. */
 RDMAD_API gboolean rdmad_hand_over_under_way(const RdmadHandOver *hand_over);
 
+/* A part of the previous process. */
 typedef struct {
 	struct json_t *state;
-	int *fds; /* those that are taken are set to -1; the others are closed with it */
+	int *fds; /* set those that you take to -1; the others are closed with the part */
 	guint n_fds;
-} RdmadHandOverGift;
+} RdmadInheritedPart;
 
-/* The part of that name which the process before this one has given; NULL: there is none, or it is taken. */
-RDMAD_API RdmadHandOverGift *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *name);
-/* Closes the parts whose names begin with `prefix` and are not in `names`, which ends with NULL. */
+/* Returns the inherited part of that name, or NULL if there is none or it was taken. */
+RDMAD_API RdmadInheritedPart *rdmad_hand_over_take(RdmadHandOver *hand_over, const char *name);
+/* Closes the inherited parts whose names begin with `prefix` and are not in `names`, which ends with NULL. */
 RDMAD_API void rdmad_hand_over_close_others(RdmadHandOver *hand_over, const char *prefix,
 					    const char *const *names);
-RDMAD_API void rdmad_hand_over_gift_free(RdmadHandOverGift *gift);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadHandOverGift, rdmad_hand_over_gift_free)
+RDMAD_API void rdmad_inherited_part_free(RdmadInheritedPart *part);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadInheritedPart, rdmad_inherited_part_free)

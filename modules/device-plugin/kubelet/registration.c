@@ -174,9 +174,9 @@ static gboolean handed_over_fits(const Registration *registration, const json_t 
 }
 
 /* The previous process has left the file of its socket. */
-static void discard(Registration *registration, RdmadHandOverGift *gift)
+static void discard(Registration *registration, RdmadInheritedPart *part)
 {
-	rdmad_hand_over_gift_free(gift);
+	rdmad_inherited_part_free(part);
 	kubelet_remove_stale_sockets(registration->kubelet);
 }
 
@@ -185,24 +185,24 @@ static gboolean take_over(Registration *registration)
 {
 	const RdmadLogFields about = { .resource = registration->resource };
 	g_autofree char *name = part_name(registration->resource);
-	g_autoptr(RdmadHandOverGift) gift =
+	g_autoptr(RdmadInheritedPart) part =
 		rdmad_hand_over_take(rdmad_module_hand_over(registration->self), name);
 	g_autoptr(GError) error = NULL;
 
-	if (!gift || registration->server)
+	if (!part || registration->server)
 		return FALSE;
-	if (!handed_over_fits(registration, gift->state)) {
-		discard(registration, g_steal_pointer(&gift));
+	if (!handed_over_fits(registration, part->state)) {
+		discard(registration, g_steal_pointer(&part));
 		return FALSE;
 	}
 	registration->method = kubelet_registration_method(registration->kubelet);
 	kubelet_identify(registration->kubelet, &registration->kubelet_socket);
 	registration->server =
-		plugin_server_take(registration->self, registration->resource, gift,
+		plugin_server_take(registration->self, registration->resource, part,
 				   registration->list, &SERVER_OPS, registration, &error);
 	if (!registration->server) {
 		rdmad_warn("%s: %s", registration->resource, error->message);
-		discard(registration, g_steal_pointer(&gift));
+		discard(registration, g_steal_pointer(&part));
 		return FALSE;
 	}
 	rdmad_log_full(RDMAD_LOG_INFO, &about, "%s: taken over, %s", registration->resource,

@@ -271,17 +271,17 @@ PluginServer *plugin_server_new(RdmadModule *self, const char *resource, const c
 						  METHODS, server, NULL, error));
 }
 
-PluginServer *plugin_server_take(RdmadModule *self, const char *resource, RdmadHandOverGift *gift,
+PluginServer *plugin_server_take(RdmadModule *self, const char *resource, RdmadInheritedPart *part,
 				 GBytes *list, const PluginServerOps *ops, gpointer data,
 				 GError **error)
 {
-	const json_t *state = json_object_get(gift->state, "server");
+	const json_t *state = json_object_get(part->state, "server");
 	const char *path = json_string_value(json_object_get(state, "path"));
 	PluginServer *server = server_make(self, resource, path ? path : "", list, ops, data);
 
 	return server_begin(server,
-			    rdmad_grpc_server_take(rdmad_module_loop(self), self, state, gift->fds,
-						   gift->n_fds, METHODS, server, NULL, error));
+			    rdmad_grpc_server_take(rdmad_module_loop(self), self, state, part->fds,
+						   part->n_fds, METHODS, server, NULL, error));
 }
 
 void plugin_server_freeze(PluginServer *server, void (*still)(gpointer data), gpointer data)

@@ -44,7 +44,7 @@ PluginServer *plugin_server_new(RdmadModule *self, const char *resource, const c
 				GError **error);
 /* Takes over the server of another process: opens kubelet's streams again, from the loop, which
  * kubelet does not notice.  RDMAD_ERROR_INVALID, RDMAD_ERROR_GONE. */
-PluginServer *plugin_server_take(RdmadModule *self, const char *resource, RdmadHandOverGift *gift,
+PluginServer *plugin_server_take(RdmadModule *self, const char *resource, RdmadInheritedPart *part,
 				 GBytes *list, const PluginServerOps *ops, gpointer data,
 				 GError **error);
 /* Ends the streams, unless they were handed over; `ops` are not called afterwards. */
