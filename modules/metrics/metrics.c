@@ -75,19 +75,24 @@ static gpointer metrics_create(RdmadModule *self, const RdmadConfigNode *config,
 	return metrics;
 }
 
-static gboolean metrics_listen(Metrics *metrics, const MetricsSettings *settings, GError **error)
+/* Follows all of `settings` or nothing: only additions can fail, so the page is removed last. */
+static gboolean metrics_follow(Metrics *metrics, const MetricsSettings *settings, GError **error)
 {
-	return listeners_follow(metrics->listeners, (const char *const *)settings->listen,
-				settings->web_config, error);
-}
+	g_autoptr(Page) added = NULL;
 
-static gboolean metrics_show(Metrics *metrics, const MetricsSettings *settings, GError **error)
-{
-	if (!settings->page)
+	if (settings->page && !metrics->page) {
+		added = page_new(metrics->self, metrics->collector, error);
+		if (!added)
+			return FALSE;
+	}
+	if (!listeners_follow(metrics->listeners, (const char *const *)settings->listen,
+			      settings->web_config, error))
+		return FALSE;
+	if (added)
+		metrics->page = g_steal_pointer(&added);
+	else if (!settings->page)
 		g_clear_pointer(&metrics->page, page_free);
-	else if (!metrics->page)
-		metrics->page = page_new(metrics->self, metrics->collector, error);
-	return !settings->page || metrics->page;
+	return TRUE;
 }
 
 static gboolean metrics_rehearse(gpointer state, GError **error)
@@ -111,8 +116,7 @@ static gboolean metrics_start(gpointer state, GError **error)
 	if (!metrics->scrapes)
 		return FALSE;
 	metrics->listeners = listeners_new(metrics->self);
-	return metrics_show(metrics, metrics->settings, error) &&
-	       metrics_listen(metrics, metrics->settings, error);
+	return metrics_follow(metrics, metrics->settings, error);
 }
 
 static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GError **error)
@@ -121,7 +125,7 @@ static gboolean metrics_reload(gpointer state, const RdmadConfigNode *config, GE
 	g_autoptr(MetricsSettings) settings = metrics_settings_parse(config, error);
 
 	if (!settings || !metrics_check(metrics->self, settings, config, error) ||
-	    !metrics_listen(metrics, settings, error) || !metrics_show(metrics, settings, error))
+	    !metrics_follow(metrics, settings, error))
 		return FALSE;
 	collector_configure(metrics->collector, settings);
 	metrics_settings_free(metrics->settings);

@@ -15,3 +15,4 @@ Page *page_new(RdmadModule *self, Collector *collector, GError **error);
 /* Adds findings about the readings of the last minutes, for whoever they were. */
 void page_doctor(const Page *page, struct json_t *findings);
 void page_free(Page *page);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Page, page_free)
