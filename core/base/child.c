@@ -334,16 +334,9 @@ static gboolean input_open(const RdmadChildSpec *spec, int *input, GError **erro
 	*input = memfd_create("rdmad-child-input", MFD_CLOEXEC);
 	if (*input < 0 || !fd_raise(input))
 		return rdmad_error_errno(error, errno, "cannot make the input of a child");
-	for (gsize done = 0; done < spec->input_size;) {
-		const gssize n = pwrite(*input, (const char *)spec->input + done,
-					spec->input_size - done, (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return rdmad_error_errno(error, errno, "cannot write the input of a child");
-		done += (gsize)n;
-	}
+	if (!rdmad_fd_write_all(*input, spec->input, spec->input_size) ||
+	    lseek(*input, 0, SEEK_SET) < 0)
+		return rdmad_error_errno(error, errno, "cannot write the input of a child");
 	return TRUE;
 }
 

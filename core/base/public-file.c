@@ -30,27 +30,12 @@ void rdmad_public_file_clean(int dir, const char *name)
 	unlinkat(dir, unfinished, 0);
 }
 
-static gboolean write_all(int fd, const guint8 *bytes, gsize size)
-{
-	while (size) {
-		const ssize_t n = write(fd, bytes, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return FALSE;
-		bytes += n;
-		size -= (gsize)n;
-	}
-	return TRUE;
-}
-
 static gboolean file_fill(int fd, GBytes *bytes, mode_t mode)
 {
 	gsize size;
-	const guint8 *data = g_bytes_get_data(bytes, &size);
+	gconstpointer data = g_bytes_get_data(bytes, &size);
 
-	return write_all(fd, data, size) && fchmod(fd, mode) == 0;
+	return rdmad_fd_write_all(fd, data, size) && fchmod(fd, mode) == 0;
 }
 
 static int unfinished_make(int dir, const char *name)

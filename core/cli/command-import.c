@@ -12,32 +12,18 @@
 #include "cli/import/import.h"
 #include "cli/table.h"
 
-/* Reads past the limit, so that the caller detects a file that is too large. */
-static GByteArray *read_all(int fd, const char *name, GError **error)
+/* Returns one byte more than the limit if the file is too large. */
+static GString *read_file(const char *argument, const char *name, GError **error)
 {
-	g_autoptr(GByteArray) all = g_byte_array_new();
-	guint8 buffer[16384];
-	gssize n;
+	const gboolean is_input = g_str_equal(argument, "-");
+	g_autoptr(GString) text = g_string_new(NULL);
+	rdmad_autofd int fd = is_input ? -1 : open(argument, O_RDONLY | O_CLOEXEC);
 
-	while (all->len <= RDMAD_IMPORT_MAX && (n = read(fd, buffer, sizeof(buffer))) != 0) {
-		if (n > 0)
-			g_byte_array_append(all, buffer, (guint)n);
-		else if (errno != EINTR)
-			return rdmad_error_errno(error, errno, "cannot read %s", name), NULL;
-	}
-	return g_steal_pointer(&all);
-}
-
-static GByteArray *read_file(const char *file, GError **error)
-{
-	rdmad_autofd int fd = -1;
-
-	if (g_str_equal(file, "-"))
-		return read_all(STDIN_FILENO, "standard input", error);
-	fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return rdmad_error_errno(error, errno, "cannot open %s", file), NULL;
-	return read_all(fd, file, error);
+	if (!is_input && fd < 0)
+		return rdmad_error_errno(error, errno, "cannot open %s", name), NULL;
+	if (!rdmad_fd_read_all(is_input ? STDIN_FILENO : fd, RDMAD_IMPORT_MAX, text))
+		return rdmad_error_errno(error, errno, "cannot read %s", name), NULL;
+	return g_steal_pointer(&text);
 }
 
 /* Escapes the text, which contains names and values of the file. */
@@ -57,13 +43,12 @@ int command_import(const CommandOptions *options)
 	};
 	g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(GByteArray) text = read_file(options->argument, &error);
+	g_autoptr(GString) text = read_file(options->argument, how.file, &error);
 	g_autofree char *config = NULL;
 	g_autoptr(GString) out = NULL;
 
 	if (text)
-		config = rdmad_import_convert((const char *)text->data ?: "", text->len, &how,
-					      notes, &error);
+		config = rdmad_import_convert(text->str, text->len, &how, notes, &error);
 	for (guint i = 0; i < notes->len; i++)
 		print_message(notes->pdata[i]);
 	if (!config) {

@@ -120,11 +120,9 @@ static gboolean source_is_file(int fd, const char *path, GError **error)
 
 char *rdmad_config_source_read(const char *path, gsize *length, GError **error)
 {
+	g_autoptr(GString) text = g_string_new(NULL);
 	/* O_NONBLOCK: opening a FIFO must not block the daemon; it is rejected after the open. */
 	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	g_autofree char *text = NULL;
-	gsize have = 0;
-	ssize_t got;
 
 	if (fd < 0 && errno == ENOENT)
 		return source_missing(error, path), NULL;
@@ -132,17 +130,10 @@ char *rdmad_config_source_read(const char *path, gsize *length, GError **error)
 		return source_errno(error, path, errno), NULL;
 	if (!source_is_file(fd, path, error))
 		return NULL;
-	/* One more byte than allowed detects a file that is too large; one is for the NUL. */
-	text = g_malloc(RDMAD_CONFIG_FILE_MAX + 2);
-	do {
-		got = read(fd, text + have, RDMAD_CONFIG_FILE_MAX + 1 - have);
-		if (got < 0 && errno != EINTR)
-			return source_errno(error, path, errno), NULL;
-		have += got > 0 ? (gsize)got : 0;
-	} while (got != 0 && have <= RDMAD_CONFIG_FILE_MAX);
-	text[have] = '\0';
-	if (!rdmad_config_source_check(path, text, have, error))
+	if (!rdmad_fd_read_all(fd, RDMAD_CONFIG_FILE_MAX, text))
+		return source_errno(error, path, errno), NULL;
+	if (!rdmad_config_source_check(path, text->str, text->len, error))
 		return NULL;
-	*length = have;
-	return g_realloc(g_steal_pointer(&text), have + 1);
+	*length = text->len;
+	return g_string_free(g_steal_pointer(&text), FALSE);
 }

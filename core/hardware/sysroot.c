@@ -198,26 +198,6 @@ static int open_regular(const RdmadSysroot *root, const char *path, int flags, G
 	return rdmad_steal_fd(&fd);
 }
 
-static gboolean read_all(int fd, GString *text, const char *path, GError **error)
-{
-	char chunk[4096];
-	ssize_t n;
-
-	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return set_error(error, errno, path);
-		if (text->len + (gsize)n > RDMAD_SYSROOT_MAX) {
-			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-				    "%s: more than %u bytes", path, RDMAD_SYSROOT_MAX);
-			return FALSE;
-		}
-		g_string_append_len(text, chunk, n);
-	}
-	return TRUE;
-}
-
 /* Strips NULs at the end, with which some drivers pad; a NUL elsewhere means that the value is not
  * text. */
 static gsize stripped_length(const char *raw, gsize len)
@@ -248,8 +228,15 @@ char *rdmad_sysroot_read(const RdmadSysroot *root, const char *path, GError **er
 	if (fd < 0)
 		return NULL;
 	text = g_string_new(NULL);
-	if (!read_all(fd, text, path, error))
+	if (!rdmad_fd_read_all(fd, RDMAD_SYSROOT_MAX, text)) {
+		set_error(error, errno, path);
 		return NULL;
+	}
+	if (text->len > RDMAD_SYSROOT_MAX) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: more than %u bytes", path,
+			    RDMAD_SYSROOT_MAX);
+		return NULL;
+	}
 	return clean_value(text->str, text->len, NULL, path, error);
 }
 

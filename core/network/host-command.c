@@ -66,30 +66,12 @@ G_NORETURN static void host_task_answer(HostTask *task, const char *tail, const 
 
 /* ---- the package ---- */
 
-static gboolean file_read(int fd, char *buffer, gsize size, GError **error)
-{
-	for (gsize done = 0; done < size;) {
-		const gssize n = read(fd, buffer + done, size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return rdmad_error_errno(error, errno, "cannot read it");
-		if (n == 0) {
-			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "it became shorter");
-			return FALSE;
-		}
-		done += (gsize)n;
-	}
-	return TRUE;
-}
-
 /* Reads the file once: the program gets exactly the bytes whose checksum was verified. */
 static GBytes *package_read(const HostTask *task, const char *path, GError **error)
 {
 	rdmad_autofd int fd =
 		rdmad_sysroot_open(task->root, path + 1, O_RDONLY | O_NONBLOCK, error);
-	g_autofree char *buffer = NULL;
+	g_autoptr(GString) bytes = NULL;
 	g_autofree char *sum = NULL;
 	struct stat st;
 
@@ -104,17 +86,19 @@ static GBytes *package_read(const HostTask *task, const char *path, GError **err
 			    RDMAD_HOST_PACKAGE >> 20);
 		return NULL;
 	}
-	buffer = g_malloc((gsize)st.st_size + 1);
-	if (!file_read(fd, buffer, (gsize)st.st_size, error))
+	bytes = g_string_sized_new((gsize)st.st_size + 1);
+	if (!rdmad_fd_read_all(fd, RDMAD_HOST_PACKAGE, bytes)) {
+		rdmad_error_errno(error, errno, "cannot read it");
 		return NULL;
-	sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)buffer,
-					  (gsize)st.st_size);
+	}
+	sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes->str,
+					  bytes->len);
 	if (g_ascii_strcasecmp(sum, text_of(task, "sha256") ?: "") != 0) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 			    "its sha256 is %s, not the configured one", sum);
 		return NULL;
 	}
-	return g_bytes_new_take(g_steal_pointer(&buffer), (gsize)st.st_size);
+	return g_string_free_to_bytes(g_steal_pointer(&bytes));
 }
 
 /* ---- the program ---- */

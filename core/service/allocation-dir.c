@@ -126,24 +126,6 @@ gboolean rdmad_allocation_dir_has(const char *run_dir, const char *id, const cha
 	return FALSE;
 }
 
-/* Appends up to one buffer more than `max` bytes, so that the caller detects a file that is too
- * long. */
-static gboolean read_text(int fd, gsize max, GString *text)
-{
-	char part[4096];
-	ssize_t n = 1;
-
-	while (n != 0 && text->len <= max) {
-		n = read(fd, part, sizeof(part));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return FALSE;
-		g_string_append_len(text, part, n);
-	}
-	return TRUE;
-}
-
 char *rdmad_allocation_dir_read(const char *run_dir, const char *id, const char *file, gsize max,
 				GError **error)
 {
@@ -159,7 +141,7 @@ char *rdmad_allocation_dir_read(const char *run_dir, const char *id, const char 
 			    run_dir, ROOT_NAME, id, file);
 		return NULL;
 	}
-	if (fd < 0 || !read_text(fd, max, text)) {
+	if (fd < 0 || !rdmad_fd_read_all(fd, max, text)) {
 		rdmad_error_errno(error, errno, "cannot read %s/%s/%s/%s", run_dir, ROOT_NAME, id,
 				  file);
 		return NULL;

@@ -33,30 +33,18 @@ gboolean cni_spool_read(const char *directory, const char *name, CniMessage *mes
 			GError **error)
 {
 	g_autofree char *path = g_build_filename(directory, name, NULL);
+	g_autoptr(GString) bytes = g_string_new(NULL);
 	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	g_autofree guint8 *bytes = NULL;
 	struct stat st;
-	gsize n_read = 0;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 ||
+	    (S_ISREG(st.st_mode) && !rdmad_fd_read_all(fd, RECORD_MAX, bytes)))
 		return rdmad_error_errno(error, errno, "cannot read %s", path);
-	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)RECORD_MAX) {
+	if (!S_ISREG(st.st_mode) || bytes->len > RECORD_MAX) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s is not a record", path);
 		return FALSE;
 	}
-	bytes = g_malloc((gsize)st.st_size + 1);
-	while (n_read < (gsize)st.st_size) {
-		const ssize_t n = read(fd, bytes + n_read, (gsize)st.st_size - n_read);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return rdmad_error_errno(error, errno, "cannot read %s", path);
-		if (!n)
-			break;
-		n_read += (gsize)n;
-	}
-	return cni_spooled_read(bytes, n_read, message, error);
+	return cni_spooled_read((const guint8 *)bytes->str, bytes->len, message, error);
 }
 
 gboolean cni_spool_remove(const char *directory, const char *name, GError **error)

@@ -24,36 +24,18 @@ static gboolean unavailable(GError **error, const char *path, const char *why)
 	return FALSE;
 }
 
-static gboolean file_read(const char *path, char text[TOKEN_MAX + 2], GError **error)
-{
-	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	gsize length = 0;
-	gssize n = -1;
-
-	while (fd >= 0 && length <= TOKEN_MAX) {
-		n = read(fd, text + length, TOKEN_MAX + 1 - length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		length += (gsize)n;
-	}
-	if (n < 0)
-		return unavailable(error, path, g_strerror(errno));
-	text[length] = '\0';
-	return length <= TOKEN_MAX && strlen(text) == length ? TRUE
-							     : unavailable(error, path, "no token");
-}
-
 char *kube_token_header_read(const char *path, GError **error)
 {
-	char text[TOKEN_MAX + 2];
+	g_autoptr(GString) text = g_string_new(NULL);
+	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (!file_read(path, text, error))
+	if (fd < 0 || !rdmad_fd_read_all(fd, TOKEN_MAX, text)) {
+		unavailable(error, path, g_strerror(errno));
 		return NULL;
-	g_strstrip(text);
-	if (token_is_valid(text))
-		return g_strconcat("Authorization: Bearer ", text, NULL);
+	}
+	if (text->len <= TOKEN_MAX && strlen(text->str) == text->len &&
+	    token_is_valid(g_strstrip(text->str)))
+		return g_strconcat("Authorization: Bearer ", text->str, NULL);
 	unavailable(error, path, "no token");
 	return NULL;
 }

@@ -95,17 +95,12 @@ static char *proc_read(const RdmadSysroot *root, const char *process, const char
 	g_autofree char *path = g_strdup_printf("proc/%s/net/%s", process, file);
 	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_RDONLY, error);
 	g_autoptr(GString) text = g_string_new(NULL);
-	char chunk[16384];
-	ssize_t n = 0;
 
 	if (fd < 0)
 		return NULL;
-	while (text->len < PROC_MAX &&
-	       ((n = read(fd, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR)))
-		g_string_append_len(text, chunk, MAX(n, 0));
-	if (n < 0)
+	if (!rdmad_fd_read_all(fd, PROC_MAX, text))
 		rdmad_error_errno(error, errno, "%s", path);
-	else if (text->len >= PROC_MAX)
+	else if (text->len > PROC_MAX)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: more than %u bytes", path,
 			    PROC_MAX);
 	else

@@ -76,14 +76,14 @@ static void record_file(const Recorder *recorder, int dir, const char *name, con
 {
 	rdmad_autofd int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	const int not_opened = fd < 0 ? errno : 0;
-	g_autofree char *content = g_malloc(RDMAD_SYSROOT_MAX);
+	g_autoptr(GString) content = g_string_new(NULL);
 	g_autofree char *place = in_archive(path);
-	const gssize size = fd < 0 ? -1 : read(fd, content, RDMAD_SYSROOT_MAX);
 
-	if (size < 0)
+	if (fd < 0 || !rdmad_fd_read_all(fd, RDMAD_SYSROOT_MAX, content))
 		record_unreadable(recorder, path, not_opened ?: errno);
 	else
-		archive_file(recorder->archive, place, content, (gsize)size);
+		archive_file(recorder->archive, place, content->str,
+			     MIN(content->len, RDMAD_SYSROOT_MAX));
 }
 
 static void record_link(const Recorder *recorder, int dir, const char *name, const char *path)

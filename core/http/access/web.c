@@ -54,30 +54,7 @@ static gboolean file_is_good(int fd, const char *path, struct stat *st, GError *
 {
 	if (fstat(fd, st) < 0)
 		return file_error(path, g_strerror(errno), error);
-	if (!S_ISREG(st->st_mode))
-		return file_error(path, "not a regular file", error);
-	if (st->st_size > FILE_MAX)
-		return file_error(path, "larger than 1 MiB", error);
-	return TRUE;
-}
-
-/* The file may grow while it is read. */
-static gssize read_all(int fd, char *text, gsize size)
-{
-	gsize have = 0;
-
-	while (have < size) {
-		const gssize n = read(fd, text + have, size - have);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		have += n;
-	}
-	return have;
+	return S_ISREG(st->st_mode) || file_error(path, "not a regular file", error);
 }
 
 /* Returns the contents with a NUL.  Sets `stamp` also after an error, to that of the unreadable
@@ -85,10 +62,9 @@ static gssize read_all(int fd, char *text, gsize size)
 static char *file_read(const char *path, gsize *size, WebStamp *stamp, GError **error)
 {
 	/* Without O_NONBLOCK, opening a FIFO would block until it has a writer. */
-	g_autofree char *text = NULL;
+	g_autoptr(GString) text = g_string_new(NULL);
 	rdmad_autofd int fd = -1;
 	struct stat st;
-	gssize n;
 
 	file_stamp(path, stamp);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -98,16 +74,17 @@ static char *file_read(const char *path, gsize *size, WebStamp *stamp, GError **
 	}
 	if (!file_is_good(fd, path, &st, error))
 		return NULL;
-	text = g_malloc(st.st_size + 1);
-	n = read_all(fd, text, st.st_size);
-	if (n < 0) {
+	if (!rdmad_fd_read_all(fd, FILE_MAX, text)) {
 		file_error(path, g_strerror(errno), error);
 		return NULL;
 	}
-	text[n] = '\0';
-	*size = n;
+	if (text->len > FILE_MAX) {
+		file_error(path, "larger than 1 MiB", error);
+		return NULL;
+	}
+	*size = text->len;
 	stamp_set(stamp, &st);
-	return g_steal_pointer(&text);
+	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 static gboolean stamp_equal(const WebStamp *a, const WebStamp *b)
