@@ -100,6 +100,7 @@ void erdma_smc_files_free(gpointer data)
 
 	rdmad_clear_fd(&files->socket);
 	rdmad_clear_fd(&files->tcp2smc);
+	rdmad_clear_fd(&files->disable_ipv6);
 	g_free(files);
 }
 
@@ -111,6 +112,7 @@ void erdma_smc_network_free(gpointer data)
 		return;
 	g_free(network->interface);
 	g_free(network->tcp2smc);
+	g_free(network->disable_ipv6);
 	g_free(network);
 }
 
@@ -136,18 +138,22 @@ static gboolean interface_look(RdmadNetwork *net, ErdmaSmcNetwork *network, GErr
 	return link != NULL;
 }
 
+/* Returns FALSE only after an error. */
+static gboolean sysctl_look(int fd, char **value, GError **error)
+{
+	*value = fd < 0 ? NULL : rdmad_sysctl_read_fd(fd, error);
+	return *value || fd < 0;
+}
+
 gpointer erdma_smc_look_pod(gpointer data, const RdmadJob *job, GError **error)
 {
 	ErdmaSmcFiles *files = data;
 	g_autoptr(RdmadNetwork) net = rdmad_network_adopt(rdmad_steal_fd(&files->socket), error);
 	g_autoptr(ErdmaSmcNetwork) network = g_new0(ErdmaSmcNetwork, 1);
 
-	if (!net || !interface_look(net, network, error))
+	if (!net || !interface_look(net, network, error) ||
+	    !sysctl_look(files->tcp2smc, &network->tcp2smc, error) ||
+	    !sysctl_look(files->disable_ipv6, &network->disable_ipv6, error))
 		return NULL;
-	if (files->tcp2smc >= 0) {
-		network->tcp2smc = rdmad_sysctl_read_fd(files->tcp2smc, error);
-		if (!network->tcp2smc)
-			return NULL;
-	}
 	return g_steal_pointer(&network);
 }

@@ -28,12 +28,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaSmcHost, erdma_smc_host_free)
 gpointer erdma_smc_look(gpointer query, const RdmadJob *job, GError **error);
 
 typedef struct {
-	int socket, tcp2smc; /* owned; tcp2smc -1: the kernel lacks it */
+	int socket, tcp2smc, disable_ipv6; /* owned; -1: the kernel lacks the sysctl */
 } ErdmaSmcFiles;
 
 typedef struct {
-	char *interface; /* of the default route; NULL: none */
-	char *tcp2smc;	 /* its value; NULL: the kernel lacks it */
+	char *interface;	      /* of the default route; NULL: none */
+	char *tcp2smc, *disable_ipv6; /* values; NULL: the kernel lacks the sysctl */
 } ErdmaSmcNetwork;
 
 void erdma_smc_files_free(gpointer files);

@@ -9,11 +9,10 @@
 #include <rdmad/step.h>
 #include <string.h>
 
+#include "smc/pod-steps.h"
 #include "smc/smc-look.h"
 
-#define TCP2SMC	     "net/smc/tcp2smc"
-#define DISABLE_IPV6 "net/ipv6/conf/all/disable_ipv6"
-#define EIDS_MAX     4 /* of the kernel */
+#define EIDS_MAX 4 /* of the kernel */
 
 struct ErdmaSmcTasks {
 	RdmadModule *self;
@@ -108,38 +107,6 @@ static gboolean submit(Task *task, const RdmadJobClass *klass, gpointer input, G
 
 /* ---- steps ---- */
 
-static void step_sysctl(GPtrArray *steps, const char *path, const char *value, const char *before)
-{
-	RdmadStep *step = rdmad_step_new(RDMAD_STEP_SYSCTL, RDMAD_STEP_IN_POD);
-
-	step->sysctl.path = g_strdup(path);
-	step->sysctl.value = g_strdup(value);
-	step->sysctl.before = g_strdup(before);
-	g_ptr_array_add(steps, step);
-}
-
-static RdmadStep *step_smc(RdmadStepPlace where)
-{
-	return rdmad_step_new(RDMAD_STEP_SMC, where);
-}
-
-static GPtrArray *pod_steps(const Task *task, const char *tcp2smc)
-{
-	const ErdmaSmcPod *pod = task->pod;
-	GPtrArray *steps = rdmad_steps_new();
-	RdmadStep *step = step_smc(RDMAD_STEP_IN_POD);
-
-	step->smc.pnetid = g_strdup(pod->pnetid);
-	step->smc.link = g_strdup(pod->interface);
-	g_ptr_array_add(steps, step);
-	if (task->disable_ipv6)
-		step_sysctl(steps, DISABLE_IPV6, "1", "0");
-	/* Last, because from then on connections try SMC. */
-	if (task->tcp2smc && tcp2smc)
-		step_sysctl(steps, TCP2SMC, "1", tcp2smc);
-	return steps;
-}
-
 /* Adds one step in the host's namespace, after its entry was written to the journal. */
 static gboolean host_step(Task *task, const char *id, RdmadStep *step, GPtrArray *steps,
 			  GError **error)
@@ -162,7 +129,7 @@ static gboolean host_steps(Task *task, const ErdmaSmcPod *pod, GPtrArray *steps,
 	g_autofree char *eid = g_strconcat("eid ", task->eid, NULL);
 
 	if (!task->host->has_pnet) {
-		RdmadStep *step = step_smc(RDMAD_STEP_IN_HOST);
+		RdmadStep *step = rdmad_step_new(RDMAD_STEP_SMC, RDMAD_STEP_IN_HOST);
 
 		step->smc.pnetid = g_strdup(pod->pnetid);
 		step->smc.device = g_strdup(pod->device);
@@ -170,7 +137,7 @@ static gboolean host_steps(Task *task, const ErdmaSmcPod *pod, GPtrArray *steps,
 			return FALSE;
 	}
 	if (*task->eid && !g_strv_contains(eids, task->eid)) {
-		RdmadStep *step = step_smc(RDMAD_STEP_IN_HOST);
+		RdmadStep *step = rdmad_step_new(RDMAD_STEP_SMC, RDMAD_STEP_IN_HOST);
 
 		step->smc.eid = g_strdup(task->eid);
 		return host_step(task, eid, step, steps, error);
@@ -184,7 +151,7 @@ static void set_up_done(const RdmadExecutorReport *report, const GError *error, 
 {
 	Task *task = data;
 	const ErdmaSmcPod *pod = erdma_smc_pods_find(task->tasks->pods, task->uid);
-	const gboolean transparent = pod && pod->steps && strstr(pod->steps, TCP2SMC);
+	const gboolean transparent = pod && pod->steps && strstr(pod->steps, ERDMA_SMC_TCP2SMC);
 
 	task->request = 0;
 	if (error) {
@@ -201,11 +168,23 @@ static void set_up_done(const RdmadExecutorReport *report, const GError *error, 
 	task_end(task);
 }
 
-static gboolean set_up_execute(Task *task, const char *tcp2smc, GError **error)
+/* Returns the pod's row of an earlier container whose steps are in effect, or NULL. */
+static const ErdmaSmcPod *pod_before(const Task *task)
+{
+	const ErdmaSmcPod *before = erdma_smc_pods_find(task->tasks->pods, task->uid);
+
+	return before && before->state != ERDMA_SMC_TCP &&
+			       rdmad_netns_id_equal(&before->netns_id, &task->pod->netns_id)
+		       ? before
+		       : NULL;
+}
+
+static gboolean set_up_execute(Task *task, const ErdmaSmcNetwork *network, GError **error)
 {
 	ErdmaSmcPod *pod = task->pod;
 	g_autoptr(GPtrArray) steps = rdmad_steps_new();
-	g_autoptr(GPtrArray) own = pod_steps(task, tcp2smc);
+	g_autoptr(GPtrArray) own = erdma_smc_pod_steps(pod, network, pod_before(task),
+						       task->tcp2smc, task->disable_ipv6);
 	g_autofree char *text = NULL;
 
 	pod->steps = rdmad_steps_to_text(own);
@@ -235,7 +214,7 @@ static void pod_looked(gpointer result, const GError *error, gpointer data)
 	if (!task->pod->interface)
 		task_fail(task,
 			  "the pod has no default route by IPv4, and smc.interface is not set");
-	else if (!set_up_execute(task, network->tcp2smc, &why))
+	else if (!set_up_execute(task, network, &why))
 		task_fail(task, why->message);
 }
 
@@ -260,6 +239,7 @@ static void opened(int *fds, guint n, const GError *error, gpointer data)
 	files = g_new0(ErdmaSmcFiles, 1);
 	files->socket = n > 0 ? rdmad_steal_fd(&fds[0]) : -1;
 	files->tcp2smc = n > 1 ? rdmad_steal_fd(&fds[1]) : -1;
+	files->disable_ipv6 = n > 2 ? rdmad_steal_fd(&fds[2]) : -1;
 	if (!submit(task, &klass, files, &why))
 		task_fail(task, why->message);
 }
@@ -275,7 +255,7 @@ static void pnetid_adopt(Task *task)
 
 static void set_up_looked(Task *task)
 {
-	static const char *const names[] = { TCP2SMC, NULL };
+	static const char *const names[] = { ERDMA_SMC_TCP2SMC, ERDMA_SMC_DISABLE_IPV6, NULL };
 	g_autoptr(GError) error = NULL;
 
 	if (task->host->problem) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The annotation of SMC-R, its options, and the names that the kernel takes. */
+/* The annotation of SMC-R, its options, the sysctls of a pod, and the names that the kernel takes. */
 #include <rdmad/error.h>
 #include <rdmad/smc.h>
+#include <rdmad/step.h>
 #include <string.h>
 
 #include "config/config-private.h"
 #include "settings.h"
+#include "smc/pod-steps.h"
 #include "smc/smc.h"
 #include "support/unit.h"
 
@@ -90,9 +92,60 @@ static void test_reasons(void)
 	g_assert_cmpstr(rdmad_smc_reason_name(0xdeadbeef), ==, "other");
 }
 
+typedef struct {
+	const char *name;
+	gboolean wanted;
+	const char *now;     /* value that was read */
+	const char *earlier; /* original value in the journal; NULL: the pod is new */
+	const char *before;  /* expected in the step; NULL: no step */
+} Sysctl;
+
+static const Sysctl sysctls[] = {
+	{ "not wanted", FALSE, "0", NULL, NULL },
+	{ "not in the kernel", TRUE, NULL, NULL, NULL },
+	{ "off", TRUE, "0", NULL, "0" },
+	{ "on already", TRUE, "1", NULL, "1" },
+	{ "set for an earlier container", TRUE, "1", "0", "0" },
+	{ "on before the earlier container", TRUE, "1", "1", "1" },
+};
+
+static void assert_step(const GPtrArray *steps, guint at, const char *path, const char *before)
+{
+	const RdmadStep *step = steps->pdata[at];
+
+	g_assert_cmpint(step->kind, ==, RDMAD_STEP_SYSCTL);
+	g_assert_cmpint(step->where, ==, RDMAD_STEP_IN_POD);
+	g_assert_cmpstr(step->sysctl.path, ==, path);
+	g_assert_cmpstr(step->sysctl.value, ==, "1");
+	g_assert_cmpstr(step->sysctl.before, ==, before);
+}
+
+static void test_the_undo_restores_the_original_value(gconstpointer data)
+{
+	const Sysctl *row = data;
+	const ErdmaSmcNetwork network = { .tcp2smc = (char *)row->now,
+					  .disable_ipv6 = (char *)row->now };
+	const ErdmaSmcNetwork first = { .tcp2smc = (char *)row->earlier,
+					.disable_ipv6 = (char *)row->earlier };
+	ErdmaSmcPod pod = { .pnetid = (char *)"00163E0A0B0C", .interface = (char *)"eth0" };
+	g_autoptr(GPtrArray) earlier = erdma_smc_pod_steps(&pod, &first, NULL, TRUE, TRUE);
+	g_autofree char *text = rdmad_steps_to_text(earlier);
+	const ErdmaSmcPod known = { .steps = text };
+	g_autoptr(GPtrArray) steps = erdma_smc_pod_steps(
+		&pod, &network, row->earlier ? &known : NULL, row->wanted, row->wanted);
+
+	g_assert_cmpint(((RdmadStep *)steps->pdata[0])->kind, ==, RDMAD_STEP_SMC);
+	g_assert_cmpuint(steps->len, ==, row->before ? 3 : 1);
+	if (!row->before)
+		return;
+	assert_step(steps, 1, ERDMA_SMC_DISABLE_IPV6, row->before);
+	assert_step(steps, 2, ERDMA_SMC_TCP2SMC, row->before);
+}
+
 const UnitTest unit_tests[] = {
 	UNIT_CASES("/erdma-smc/annotation/", annotations, test_annotation),
 	UNIT_CASES("/erdma-smc/options/", options, test_options),
+	UNIT_CASES("/erdma-smc/sysctl/", sysctls, test_the_undo_restores_the_original_value),
 	UNIT_TEST("/erdma-smc/pnetids", test_pnetids),
 	UNIT_TEST("/erdma-smc/reasons", test_reasons),
 	{ 0 },
