@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/trusted-file.h"
 #include "base/unix-socket.h"
 
 static gboolean client_error(GError **error, const char *text)
@@ -35,7 +37,20 @@ static gboolean connect_error(GError **error, int errnum, const char *path)
 	return FALSE;
 }
 
-/* In /tmp, the directory may belong to another user. */
+/* Returns whether the socket is in a directory of the user that only root, or this user, can have put
+ * there: /run/rdmad of a daemon that is not root.  Anyone can make such a directory in /tmp. */
+static gboolean client_expects(const char *path, uid_t user)
+{
+	g_autofree char *directory = g_path_get_dirname(path);
+	g_autofree char *parent = g_path_get_dirname(directory);
+	g_autofree char *name = g_path_get_basename(directory);
+	rdmad_autofd int fd =
+		g_path_is_absolute(path) ? rdmad_trusted_directory_open(parent, NULL) : -1;
+	struct stat st;
+
+	return fd >= 0 && fstatat(fd, name, &st, 0) == 0 && st.st_uid == user;
+}
+
 static gboolean client_trusts(int fd, const char *path, GError **error)
 {
 	struct ucred peer = { .uid = -1 };
@@ -43,11 +58,12 @@ static gboolean client_trusts(int fd, const char *path, GError **error)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return rdmad_error_errno(error, errno, "cannot identify the server at %s", path);
-	if (geteuid() == 0 || peer.uid == 0 || peer.uid == geteuid())
+	if (peer.uid == 0 || peer.uid == geteuid() || client_expects(path, peer.uid))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-		    "the server at %s belongs to user %u, neither root nor user %u", path, peer.uid,
-		    geteuid());
+		    "the server at %s belongs to user %u, neither root nor user %u, and others may "
+		    "have made its directory",
+		    path, peer.uid, geteuid());
 	return FALSE;
 }
 

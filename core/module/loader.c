@@ -19,7 +19,7 @@
 
 #include "base/nearest.h"
 #include "build-info.h"
-#include "module/trusted-file.h"
+#include "base/trusted-file.h"
 
 #define NOT_SHARED   "not a shared object; install the module again"
 #define NATIVE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)

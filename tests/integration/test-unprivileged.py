@@ -163,28 +163,60 @@ class UnprivilegedTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("is not a directory", done.stderr)
 
-    def test_who_listens_in_its_place_is_not_believed(self):
-        os.mkdir(self.made_up, 0o755)
-        listener = os.path.join(self.made_up, "rdmad.sock")
+    def as_root(self, *args):
+        return subprocess.run([RDMAD, *args], capture_output=True, text=True, timeout=PATIENCE, cwd="/", check=False)
+
+    def refused(self, directory, ask):
+        """The message of a client, `ask`, to which a server of OTHER in the directory answers nothing."""
         with socket.socket(socket.AF_UNIX) as server:
-            server.bind(listener)
-            os.chmod(listener, 0o777)
+            server.bind(os.path.join(directory, "rdmad.sock"))
+            os.chmod(os.path.join(directory, "rdmad.sock"), 0o777)
             child = os.fork()
             if child == 0:
                 os.setuid(OTHER)
                 server.listen()
-                time.sleep(PATIENCE)
-                os._exit(0)
+                while True:
+                    server.accept()[0].close()
             try:
                 end = time.monotonic() + PATIENCE
-                done = self.run_it("status")
+                done = ask()
                 while "no server listens" in done.stderr and time.monotonic() < end:
-                    done = self.run_it("status")
+                    done = ask()
             finally:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn(f"belongs to user {OTHER}, neither root nor user {UID}", done.stderr)
+        return done.stderr
+
+    def refused_to_root(self, directory):
+        return self.refused(directory, lambda: self.as_root("status", "--socket", f"{directory}/rdmad.sock"))
+
+    def directory_of(self, path, uid):
+        os.mkdir(path, 0o755)
+        os.chown(path, uid, uid)
+        return path
+
+    def test_who_listens_in_its_place_is_not_believed(self):
+        os.mkdir(self.made_up, 0o755)
+        self.assertIn(f"belongs to user {OTHER}, neither root nor user {UID}",
+                      self.refused(self.made_up, lambda: self.run_it("status")))
+
+    def test_root_believes_the_user_who_got_the_directory_from_root(self):
+        run_dir = self.directory_of(os.path.join(self.directory, "run"), UID)
+        self.start("--run-dir", run_dir)
+        done = self.as_root("status", "--socket", f"{run_dir}/rdmad.sock")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_root_believes_no_other_user(self):
+        """Anyone can make a directory in /tmp, or a link to one of his own."""
+        of_another = self.directory_of(os.path.join(self.directory, "of-another"), UID)
+        self.assertIn(f"belongs to user {OTHER}, neither root nor user 0", self.refused_to_root(of_another))
+        self.directory_of(self.made_up, OTHER)
+        self.assertIn(f"belongs to user {OTHER}, neither root nor user 0", self.refused_to_root(self.made_up))
+        shutil.rmtree(self.made_up)
+        os.symlink(self.directory_of(os.path.join(self.directory, "own"), OTHER), self.made_up)
+        self.addCleanup(os.unlink, self.made_up)
+        self.assertIn(f"belongs to user {OTHER}, neither root nor user 0", self.refused_to_root(self.made_up))
 
 
 if __name__ == "__main__":

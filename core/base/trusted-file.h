@@ -13,6 +13,12 @@
 #include <glib.h>
 
 /*
+ * Returns a descriptor (O_PATH, O_CLOEXEC) of an absolute path, or -1 if the directory is not trusted or
+ * a symbolic link is in the path.
+ */
+int rdmad_trusted_directory_open(const char *directory, GError **error);
+
+/*
  * Returns a descriptor (O_RDONLY, O_CLOEXEC) of the regular file `name` in `directory`, or -1.
  * RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_INVALID: it is not trusted;
  * RDMAD_ERROR_FAILED.

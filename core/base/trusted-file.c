@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "module/trusted-file.h"
+#include "base/trusted-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +35,9 @@ static gboolean trusted_directory(int fd, const char *path, gboolean last, GErro
 		return TRUE;
 	if ((st.st_mode & S_ISVTX) && !last)
 		return TRUE;
-	return trusted_refuse(error, path,
-			      "others may write to this directory, and so to modules; chmod go-w");
+	return trusted_refuse(
+		error, path,
+		"others may write to this directory, and replace its files; chmod go-w");
 }
 
 static gboolean trusted_regular(int fd, const char *path, GError **error)
@@ -54,14 +55,14 @@ static gboolean trusted_regular(int fd, const char *path, GError **error)
 	return TRUE;
 }
 
-/* Checks every directory from "/" down.  Returns a descriptor of the last one. */
-static int trusted_walk(const char *directory, GError **error)
+int rdmad_trusted_directory_open(const char *directory, GError **error)
 {
 	g_auto(GStrv) parts = g_strsplit(directory, "/", -1);
 	g_autoptr(GString) path = g_string_new("/");
 	rdmad_autofd int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (!trusted_directory(fd, path->str, parts[0] == NULL, error))
+	g_assert(g_path_is_absolute(directory));
+	if (!trusted_directory(fd, path->str, parts[1][0] == '\0', error))
 		return -1;
 	for (char **part = parts; *part; part++) {
 		rdmad_autofd int next = -1;
@@ -109,7 +110,7 @@ int rdmad_trusted_file_open(const char *directory, const char *name, GError **er
 		trusted_open_error(path, error);
 		return -1;
 	}
-	dir = trusted_walk(real, error);
+	dir = rdmad_trusted_directory_open(real, error);
 	if (dir < 0)
 		return -1;
 	/* Without O_NONBLOCK, opening a FIFO blocks until there is a writer. */
