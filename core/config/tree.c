@@ -34,7 +34,7 @@ static gboolean node_set_scalar(RdmadConfigNode *node, const config_setting_t *s
 		node->integer = config_setting_get_bool(setting) != 0;
 		return TRUE;
 	case RDMAD_CONFIG_KIND_INT:
-		/* get_int64() also reads 32-bit settings, in all versions. */
+		/* This function also reads 32-bit settings, in all versions. */
 		node->integer = config_setting_get_int64(setting);
 		return TRUE;
 	case RDMAD_CONFIG_KIND_FLOAT:

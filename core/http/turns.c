@@ -18,21 +18,6 @@ struct HttpTurns {
 	void (*take)(HttpConnection *c);
 };
 
-static guint peer_hash(gconstpointer key)
-{
-	const HttpPeer *peer = key;
-	guint hash = 5381;
-
-	for (gsize i = 0; i < sizeof(peer->bytes); i++)
-		hash = hash * 33 + peer->bytes[i];
-	return hash;
-}
-
-static gboolean peer_same(gconstpointer a, gconstpointer b)
-{
-	return http_peer_equal(a, b);
-}
-
 static HttpClient *client_get(HttpTurns *turns, const HttpPeer *peer)
 {
 	HttpClient *client = g_hash_table_lookup(turns->clients, peer);
@@ -107,7 +92,7 @@ HttpTurns *http_turns_new(RdmadLoop *loop, void (*take)(HttpConnection *c))
 {
 	HttpTurns *turns = g_new0(HttpTurns, 1);
 
-	turns->clients = g_hash_table_new_full(peer_hash, peer_same, NULL, g_free);
+	turns->clients = g_hash_table_new_full(http_peer_hash, http_peer_equal, NULL, g_free);
 	turns->take = take;
 	turns->next = rdmad_loop_add_timer(loop, NULL, turns_next, turns);
 	rdmad_event_set_low(turns->next);

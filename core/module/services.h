@@ -23,7 +23,7 @@ typedef struct {
 	RdmadHttp *http;
 	RdmadHandOver *hand_over;
 	struct RdmadApi *api;		/* api/api.h; NULL until the API is served */
-	struct RdmadHardware *hardware; /* hardware/hardware.h */
+	struct RdmadHardware *hardware; /* service/scanner.h */
 	struct RdmadVerbs *verbs;	/* NULL on a recorded machine */
 	struct RdmadModules *modules;	/* module/host.h */
 	gboolean runs_programs;		/* a module runs programs, which seccomp must allow */

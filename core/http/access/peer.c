@@ -34,9 +34,19 @@ void http_peer_set(HttpPeer *peer, const struct sockaddr_storage *address)
 	memcpy(peer->bytes, &in6, sizeof(peer->bytes));
 }
 
-gboolean http_peer_equal(const HttpPeer *a, const HttpPeer *b)
+guint http_peer_hash(gconstpointer peer)
 {
-	return memcmp(a, b, sizeof(*a)) == 0;
+	const guint8 *bytes = ((const HttpPeer *)peer)->bytes;
+	guint hash = 5381;
+
+	for (guint i = 0; i < sizeof(HttpPeer); i++)
+		hash = hash * 33 + bytes[i];
+	return hash;
+}
+
+gboolean http_peer_equal(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(HttpPeer)) == 0;
 }
 
 gboolean http_socket_is_local(int fd)

@@ -10,6 +10,8 @@ typedef struct {
 } HttpPeer;
 
 void http_peer_set(HttpPeer *peer, const struct sockaddr_storage *address);
-gboolean http_peer_equal(const HttpPeer *a, const HttpPeer *b);
+/* For hash tables as well. */
+guint http_peer_hash(gconstpointer peer);
+gboolean http_peer_equal(gconstpointer a, gconstpointer b);
 /* Returns whether the socket's local address is a loopback address. */
 gboolean http_socket_is_local(int fd);

@@ -312,21 +312,6 @@ static int highest_cost(GHashTable *hashes)
 	return highest;
 }
 
-static guint peer_hash(gconstpointer data)
-{
-	const HttpPeer *peer = data;
-	guint hash = 5381;
-
-	for (guint i = 0; i < sizeof(peer->bytes); i++)
-		hash = hash * 33 + peer->bytes[i];
-	return hash;
-}
-
-static gboolean peer_equal(gconstpointer a, gconstpointer b)
-{
-	return http_peer_equal(a, b);
-}
-
 /* Keeps the caches of `before`: a digest covers the hash, so a changed password has no cached
  * digest. */
 static void users_inherit(HttpUsers *users, const HttpUsers *before)
@@ -340,7 +325,7 @@ static void users_inherit(HttpUsers *users, const HttpUsers *before)
 	if (!rdmad_random_secret(users->key, KEY_SIZE))
 		g_error("no random numbers");
 	users->known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	users->peers = g_hash_table_new_full(peer_hash, peer_equal, g_free, NULL);
+	users->peers = g_hash_table_new_full(http_peer_hash, http_peer_equal, g_free, NULL);
 }
 
 HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes, const HttpUsers *before)

@@ -295,7 +295,7 @@ RDMAD_API const char *rdmad_step_name(RdmadStepKind kind);
 /* "link-create eth1 in the pod": for errors and logs. */
 RDMAD_API char *rdmad_step_describe(const RdmadStep *step);
 
-/* Never fails for a step that rdmad_step_parse() takes. */
+/* Never fails for a step that rdmad_step_from_json() returned. */
 RDMAD_API struct json_t *rdmad_step_to_json(const RdmadStep *step);
 /* RDMAD_ERROR_INVALID names the step and the key: unknown, missing, out of bounds, malformed. */
 RDMAD_API RdmadStep *rdmad_step_from_json(const struct json_t *json, GError **error);
