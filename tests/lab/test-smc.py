@@ -28,7 +28,7 @@ UIDS = {"a": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11", "b": "1c8b5f0e-8a5e-4a3c-9a
         "c": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b13", "d": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b14", "e": "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b15"}
 CONFIG = """modules = {
   device-plugin = { cri_socket = "%s"; resources = ( { name = "aliyun/erdma"; selectors = { names = "erdma_0"; }; } ); };
-  erdma = { driver = { load_with = "none"; }; nics = { manage = false; }; smc = { mode = "%s"; survey = "1s"; }; };
+  erdma = { driver = { load_with = "none"; }; nics = { manage = false; }; smc = { mode = "%s"; survey = "1s"; %s }; };
   metrics = { };
 };"""
 # Tells the address of each client: smc_diag has the addresses of AF_SMC sockets only, which Python has not, and
@@ -141,10 +141,10 @@ class Machine:
         annotations = {} if annotation is None else {KEY: annotation}
         self.runtime.run(f"default/{name}", UIDS[name], annotations=annotations, netns=f"/run/netns/{name}")
 
-    def start(self, mode):
+    def start(self, mode, more=""):
         config = os.path.join(TMP, "rdmad.conf")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(CONFIG % (os.path.join(TMP, "cri.sock"), mode))
+            file.write(CONFIG % (os.path.join(TMP, "cri.sock"), mode, more))
         with open(os.path.join(TMP, "rdmad.log"), "a", encoding="utf-8") as log:
             self.daemon = subprocess.Popen(
                 [f"{BUILD}/core/rdmad", "--config", config, "--module-dir", f"{BUILD}/modules", "--run-dir",
@@ -208,6 +208,17 @@ def check_set_up(machine, kubelet):
     assert state["interface"] == "eth0" and state["pnetid"] == machine.pnetid, state
 
 
+def ipv6_is_disabled(netns):
+    return run(f"ip netns exec {netns} sysctl -n net.ipv6.conf.all.disable_ipv6").strip()
+
+
+def check_no_ipv6(kubelet):
+    """Of a second container too, whose set-up reads the value that the first one has set."""
+    assert ipv6_is_disabled("a") == "1" and ipv6_is_disabled("b") == "0"
+    kubelet.allocate("default/a", RESOURCE, 1, "second")
+    assert ipv6_is_disabled("a") == "1"
+
+
 def check_unasked(machine, kubelet):
     kubelet.allocate("default/b", RESOURCE, 1)
     assert tables("b")[0] == [] and machine.state("b") is None
@@ -230,8 +241,9 @@ def check_fallback(machine):
 
 def check_end(machine, kubelet):
     kubelet.complete("default/a")
-    run("ip netns delete a")
     until("the end of pod a", lambda: machine.ask("allocations", "--refresh") and machine.state("a") is None)
+    assert ipv6_is_disabled("a") == "0" and tables("a") == [[], []], tables("a")
+    run("ip netns delete a")
     until("the host's tables as they were", lambda: tables() == [[], []])
 
 
@@ -335,10 +347,11 @@ def main():
     for name, last, annotation in (("a", 11, "true"), ("b", 12, None), ("c", 13, "yes please"), ("d", 14, "True"),
                                    ("e", 15, "true")):
         machine.pod(name, last, annotation)
-    machine.start("prefer")
+    machine.start("prefer", "disable_ipv6 = true;")
     with Kubelet(os.path.join(TMP, "kubelet")) as kubelet:
         kubelet.wait(RESOURCE, 1000, 120)
         check_set_up(machine, kubelet)
+        check_no_ipv6(kubelet)
         check_unasked(machine, kubelet)
         check_fallback(machine)
         check_end(machine, kubelet)
