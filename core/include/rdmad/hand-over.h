@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hand-over: what another rdmad of this node goes on with
+ * Hand-over: descriptors and state that a successor inherits
  *
- * A rolling update starts an rdmad beside the one that runs.  What others would notice if it ended with the
- * old process (kubelet's connections) is a part: descriptors, and a state that describes them.  The old
- * one gives its parts when its other work is done; then it ends, and the new one begins with them.
+ * A rolling update starts the successor while the previous rdmad still runs.  A part is an object that must
+ * survive the previous process, such as kubelet's connections: its descriptors, and the state that describes
+ * them.  The previous process freezes its parts when its other work is done, gives them, and ends.
  */
 #pragma once
 
 #include <rdmad/types.h>
 
 typedef struct {
-	/* Nothing may begin in the part any more; answered by rdmad_hand_over_part_still(). */
+	/* Lets nothing new begin in the part.  The part then calls rdmad_hand_over_part_still(). */
 	void (*freeze)(gpointer data);
-	/* The state, and descriptors for one message (message-socket.h), which are borrowed; NULL: there is
-	 * nothing to give.  Not called before the part is still. */
+	/* Returns the state, or NULL if there is nothing to give, and stores borrowed descriptors, as many as
+	 * one message carries (message-socket.h).  Not called before the part is still. */
 	struct json_t *(*give)(int *fds, guint *n_fds, gpointer data);
 } RdmadHandOverOps;
 
-/* `name` is what the successor asks for: "device-plugin/rdma/hca".  `ops` must outlive the part. */
+/* The successor takes the part by its `name`: "device-plugin/rdma/hca".  `ops` must outlive the part. */
 RDMAD_API RdmadHandOverPart *rdmad_hand_over_add(RdmadHandOver *hand_over, RdmadModule *owner,
 						 const char *name, const RdmadHandOverOps *ops,
 						 gpointer data) G_GNUC_WARN_UNUSED_RESULT;
-/* NULL is fine. */
+/* Does nothing if `part` is NULL. */
 RDMAD_API void rdmad_hand_over_part_free(RdmadHandOverPart *part);
+/* Reports that everything that had begun in the part has ended. */
 RDMAD_API void rdmad_hand_over_part_still(RdmadHandOverPart *part);
-/* A module that drains leaves its parts as they are: they are frozen when all modules have drained. */
+/* Returns whether a hand-over runs.  A module that drains then leaves its parts unchanged: they are frozen
+ * when all modules have drained. */
 RDMAD_API gboolean rdmad_hand_over_under_way(const RdmadHandOver *hand_over);
 
 /* A part of the previous process. */
 typedef struct {
 	struct json_t *state;
-	int *fds; /* set those that you take to -1; the others are closed with the part */
+	int *fds; /* whoever takes a descriptor sets it to -1; the others are closed with the part */
 	guint n_fds;
 } RdmadInheritedPart;
 
