@@ -255,15 +255,6 @@ static void batch_add(GrantBatch *batch, Pending *pending)
 
 /* ---- after the transaction ---- */
 
-static void ended_remove(RdmadAllocations *allocations, const RdmadAllocation *allocation)
-{
-	for (guint i = 0; allocation->slots[i]; i++) {
-		const RdmadSlot key = { allocation->resource, allocation->slots[i] };
-
-		g_hash_table_remove(allocations->ended, &key);
-	}
-}
-
 static void holders_end(RdmadAllocations *allocations, Overlap *overlap)
 {
 	for (guint i = 0; i < overlap->ended->len; i++) {
@@ -286,7 +277,7 @@ static void grant_publish(RdmadAllocations *allocations, Pending *pending)
 	if (allocations->evidence.logs)
 		rdmad_allocations_record(allocations, allocation->resource, allocation->slots[0])
 			->earlier = g_hash_table_ref(allocations->evidence.logs);
-	ended_remove(allocations, allocation);
+	rdmad_allocations_ended_remove(allocations, allocation);
 	rdmad_allocations_news_add(allocations, NULL, allocation, NULL);
 	for (guint i = 0; i < holders->len; i++)
 		rdmad_allocations_news_overlap(

@@ -38,7 +38,8 @@ guint rdmad_allocations_reap(RdmadAllocations *allocations, const RdmadModule *o
  * (admission continues while Allocate returns), its loading and the start of this kubelet (which
  * lists nothing before it has read its pods) are all older than RDMAD_ALLOCATION_GRACE_US.  These
  * times are monotonic, so a jump of the wall clock ends nothing.  An allocation whose pod's cgroup
- * has been removed ends with the first list that lacks it, or the second that has it.
+ * has been removed ends with the first list that lacks it, or the second that has it.  The slots of
+ * the latter are adopted if a log directory shows a later pod of the same name.
  *
  * A list that lacks the devices of a pod ends nothing while the pod's cgroup exists, or while it
  * lists the pod and its kubelet has never known the devices, because it has lost its checkpoint.
@@ -53,3 +54,6 @@ gboolean rdmad_allocations_unsettled(RdmadAllocations *allocations);
 /* Returns whether the last list lacked an allocation that was listed before, so that another may
  * end it. */
 gboolean rdmad_allocations_some_missing(RdmadAllocations *allocations);
+/* Returns whether rdmad_allocations_is_listed_after_end() holds for any allocation, so that a later List
+ * may adopt its slots. */
+gboolean rdmad_allocations_some_listed_after_end(RdmadAllocations *allocations);

@@ -165,6 +165,8 @@ static const RdmadPodDevices *record_entry(const Plan *plan, const RdmadAllocati
 
 /* ---- allocations that end ---- */
 
+static const char LISTED_AFTER_END[] = "its pod has ended, though kubelet lists it still";
+
 static void plan_end(Plan *plan, RdmadAllocationRecord *record, const char *why)
 {
 	g_ptr_array_add(plan->gone, record);
@@ -198,27 +200,42 @@ static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *
 		record->missing_us = plan->list->asked_us;
 }
 
-/* It was listed, and had its directory of logs, before the grant: it had been admitted.  The name alone may be the one
- * of an earlier pod; the directory may be from before a reboot. */
-static gboolean pod_is_older(const Plan *plan, const RdmadAllocationRecord *record, const char *pod)
+/* The log directories of the pods with one name.  Kubelet makes that of a pod after the admission, and
+ * before the first process. */
+typedef enum {
+	LOGS_NONE,    /* or unknown */
+	LOGS_EARLIER, /* each is in the set of earlier ones */
+	LOGS_LATER,   /* one is not in that set */
+} PodLogs;
+
+/* `earlier` NULL: unknown. */
+static PodLogs pod_logs(const Plan *plan, const char *pod, GHashTable *earlier)
 {
 	g_autofree char *prefix = g_strconcat(pod, "_", NULL);
-	gboolean is_seen = FALSE;
+	PodLogs logs = LOGS_NONE;
 	GHashTableIter iter;
 	gpointer name;
 
-	if (!plan->list->logs || !record->earlier)
-		return FALSE;
+	if (!plan->list->logs || !earlier)
+		return LOGS_NONE;
 	g_strdelimit(prefix, "/", '_');
 	g_hash_table_iter_init(&iter, plan->list->logs);
 	while (g_hash_table_iter_next(&iter, &name, NULL)) {
 		if (!g_str_has_prefix(name, prefix))
 			continue;
-		if (!g_hash_table_contains(record->earlier, name))
-			return FALSE;
-		is_seen = TRUE;
+		if (!g_hash_table_contains(earlier, name))
+			return LOGS_LATER;
+		logs = LOGS_EARLIER;
 	}
-	return is_seen;
+	return logs;
+}
+
+/* Returns whether the pod was listed, and had its log directory, before the grant, so that it had been
+ * admitted.  The name alone may be the one of an earlier pod; the directory may be from before a
+ * reboot. */
+static gboolean pod_is_older(const Plan *plan, const RdmadAllocationRecord *record, const char *pod)
+{
+	return pod_logs(plan, pod, record->earlier) == LOGS_EARLIER;
 }
 
 static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
@@ -372,7 +389,7 @@ static void plan_shown(Plan *plan, RdmadAllocationRecord *record, const RdmadPod
 	const char *container = !owner || owner == record ? entry->container : NULL;
 
 	if (rdmad_allocations_life(plan->allocations, allocation) == RDMAD_POD_LIFE_GONE) {
-		plan_missing(plan, record, "its pod has ended, though kubelet lists it still");
+		plan_missing(plan, record, LISTED_AFTER_END);
 		return;
 	}
 	if (!container && !g_strcmp0(allocation->container, entry->container)) {
@@ -444,12 +461,22 @@ static void use_note(RdmadAllocationRecord *record, gpointer data)
 	use->taken |= !g_hash_table_contains(use->plan->over, record);
 }
 
-static gboolean slot_is_free(const Plan *plan, const char *resource, const char *slot)
+/* Returns whether the slot's last allocation has ended, and `held` still is of its container. */
+static gboolean slot_has_ended(const Plan *plan, const RdmadPodDevices *held, const char *slot)
 {
-	const RdmadSlot key = { resource, slot };
-	SlotUse use = { plan, g_hash_table_contains(plan->allocations->ended, &key) };
+	const RdmadSlot key = { held->resource, slot };
+	g_autofree char *pod = g_strdup_printf("%s/%s", held->pod_namespace, held->pod_name);
+	gpointer logs;
 
-	rdmad_allocations_holders(plan->allocations, resource, slot, use_note, &use);
+	return g_hash_table_lookup_extended(plan->allocations->ended, &key, NULL, &logs) &&
+	       pod_logs(plan, pod, logs) != LOGS_LATER;
+}
+
+static gboolean slot_is_free(const Plan *plan, const RdmadPodDevices *held, const char *slot)
+{
+	SlotUse use = { plan, slot_has_ended(plan, held, slot) };
+
+	rdmad_allocations_holders(plan->allocations, held->resource, slot, use_note, &use);
 	return !use.taken;
 }
 
@@ -486,7 +513,7 @@ static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 	for (guint i = 0; held->ids[i]; i++) {
 		const char *device = NULL;
 
-		if (slot_is_free(plan, held->resource, held->ids[i]) &&
+		if (slot_is_free(plan, held, held->ids[i]) &&
 		    rdmad_pod_list_holder(plan->list, held->resource, held->ids[i]) == held)
 			device = resolver->device_of(held->ids[i], resolver->data);
 		if (!device)
@@ -547,6 +574,9 @@ static void plan_do(const Plan *plan, RdmadAllocations *allocations)
 
 		rdmad_allocations_news_add(allocations, record->allocation, NULL,
 					   plan->reasons->pdata[i]);
+		if (plan->reasons->pdata[i] == LISTED_AFTER_END)
+			rdmad_allocations_ended_add(allocations, record->allocation,
+						    plan->list->logs);
 		rdmad_allocations_remove(allocations, record);
 	}
 	for (guint i = 0; i < plan->put->len; i++) {
@@ -556,10 +586,12 @@ static void plan_do(const Plan *plan, RdmadAllocations *allocations)
 
 		rdmad_allocations_news_add(allocations, record ? record->allocation : NULL, now,
 					   NULL);
-		if (record)
+		if (record) {
 			rdmad_allocations_set(allocations, record, now);
-		else
+		} else {
+			rdmad_allocations_ended_remove(allocations, now);
 			rdmad_allocations_insert(allocations, now);
+		}
 	}
 }
 

@@ -48,7 +48,9 @@ struct RdmadAllocations {
 	GHashTable *totals;
 	GQueue order;	    /* oldest first */
 	gint64 last_number; /* of an allocation, even if it could not be written */
-	/* Set of RdmadSlot: ended by a module, but kubelet may still list them. */
+	/* RdmadSlot -> set of the pods' log directories at that time: slots of allocations that ended
+	 * although kubelet listed them.  A pod that has another directory since is a later one of the
+	 * same name.  NULL in the place of the set: not known, or a module ended the allocation. */
 	GHashTable *ended;
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
 	char *boot, *kubelet;  /* the current ones; NULL: unknown */
@@ -77,6 +79,12 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 void rdmad_allocations_set(RdmadAllocations *allocations, RdmadAllocationRecord *record,
 			   const RdmadAllocation *allocation);
 void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationRecord *record);
+
+/* Add and remove the slots in `ended`. */
+void rdmad_allocations_ended_add(RdmadAllocations *allocations, const RdmadAllocation *allocation,
+				 GHashTable *logs);
+void rdmad_allocations_ended_remove(RdmadAllocations *allocations,
+				    const RdmadAllocation *allocation);
 
 /* Deletes `gone` (RdmadAllocationRecord) and writes `put` (RdmadAllocation) in one transaction.
  * Does not change the table in memory. */

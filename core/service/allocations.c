@@ -358,6 +358,12 @@ static void allocation_load(const RdmadAllocation *allocation, gpointer allocati
 	rdmad_allocations_insert(allocations, allocation);
 }
 
+static void logs_unref(gpointer logs)
+{
+	if (logs)
+		g_hash_table_unref(logs);
+}
+
 RdmadAllocations *rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
 					RdmadEventLog *event_log, GError **error)
 {
@@ -371,7 +377,8 @@ RdmadAllocations *rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
 		g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, NULL);
 	allocations->shared = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free,
 						    (GDestroyNotify)g_ptr_array_unref);
-	allocations->ended = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, NULL);
+	allocations->ended =
+		g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, logs_unref);
 	allocations->totals = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	allocations->resolvers = rdmad_allocations_resolvers_new();
 	g_queue_init(&allocations->order);
@@ -421,13 +428,47 @@ static RdmadAllocationRecord *allocations_find(RdmadAllocations *allocations, co
 	return record;
 }
 
-static void ended_remember(RdmadAllocations *allocations, const RdmadAllocation *allocation)
+void rdmad_allocations_ended_add(RdmadAllocations *allocations, const RdmadAllocation *allocation,
+				 GHashTable *logs)
 {
 	for (guint i = 0; allocation->slots[i]; i++) {
 		const RdmadSlot key = { allocation->resource, allocation->slots[i] };
 
-		g_hash_table_add(allocations->ended, rdmad_slot_dup(&key));
+		g_hash_table_replace(allocations->ended, rdmad_slot_dup(&key),
+				     logs ? g_hash_table_ref(logs) : NULL);
 	}
+}
+
+void rdmad_allocations_ended_remove(RdmadAllocations *allocations,
+				    const RdmadAllocation *allocation)
+{
+	for (guint i = 0; allocation->slots[i]; i++) {
+		const RdmadSlot key = { allocation->resource, allocation->slots[i] };
+
+		g_hash_table_remove(allocations->ended, &key);
+	}
+}
+
+gboolean rdmad_allocations_is_listed_after_end(RdmadAllocations *allocations,
+					       const RdmadAllocation *allocation)
+{
+	for (guint i = 0; allocation->slots[i]; i++) {
+		const RdmadSlot key = { allocation->resource, allocation->slots[i] };
+
+		if (g_hash_table_lookup(allocations->ended, &key))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean ended_has_logs(gpointer slot, gpointer logs, gpointer data)
+{
+	return logs != NULL;
+}
+
+gboolean rdmad_allocations_some_listed_after_end(RdmadAllocations *allocations)
+{
+	return g_hash_table_find(allocations->ended, ended_has_logs, NULL) != NULL;
 }
 
 gboolean rdmad_allocations_end(RdmadAllocations *allocations, const char *id, const char *reason,
@@ -441,7 +482,7 @@ gboolean rdmad_allocations_end(RdmadAllocations *allocations, const char *id, co
 	g_ptr_array_add(gone, record);
 	if (!rdmad_allocations_write(allocations, gone, NULL, error))
 		return FALSE;
-	ended_remember(allocations, record->allocation);
+	rdmad_allocations_ended_add(allocations, record->allocation, NULL);
 	rdmad_allocations_news_add(allocations, record->allocation, NULL, reason);
 	rdmad_allocations_remove(allocations, record);
 	return TRUE;

@@ -171,7 +171,8 @@ static void next_schedule(RdmadPods *pods, gboolean ok)
 		pods_schedule(pods, 0);
 	else if (more && pods->step < G_N_ELEMENTS(step_ms))
 		pods_schedule(pods, step_ms[pods->step++]);
-	else if (rdmad_allocations_count(pods->allocations))
+	else if (rdmad_allocations_count(pods->allocations) ||
+		 rdmad_allocations_some_listed_after_end(pods->allocations))
 		pods_schedule(pods, more && ok ? UNSETTLED_MS : SETTLED_MS);
 }
 

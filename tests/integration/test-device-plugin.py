@@ -388,13 +388,16 @@ class DevicePluginTest(PluginCase):
         self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
         self.assertEqual(len(self.allocations()), 1)
 
-    def begin_pod(self, **kubelet):
-        """Pod ml/short with one slot, whose cgroup can be seen; the allocation's id."""
-        uid = "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
+    def make_pod(self, uid):
+        """What the node has of pod ml/short."""
         self.group = os.path.join(self.machine, "sys/fs/cgroup/kubepods/burstable/pod" + uid)
         os.makedirs(self.group)
-        self.addCleanup(shutil.rmtree, os.path.join(self.machine, "sys/fs/cgroup"))
         os.makedirs(os.path.join(self.machine, "var/log/pods/ml_short_" + uid))
+
+    def begin_pod(self, **kubelet):
+        """Pod ml/short with one slot, whose cgroup can be seen; the allocation's id."""
+        self.make_pod("0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa")
+        self.addCleanup(shutil.rmtree, os.path.join(self.machine, "sys/fs/cgroup"))
         self.addCleanup(shutil.rmtree, os.path.join(self.machine, "var"))
         with open(os.path.join(self.machine, "sys/fs/cgroup/cgroup.controllers"), "w") as file:
             file.write("cpu\n")
@@ -453,6 +456,24 @@ class DevicePluginTest(PluginCase):
         self.kubelet.complete("ml/short")
         self.populate(0)
         self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
+
+    def test_a_pod_that_starts_after_one_of_its_name_has_ended_has_its_directory(self):
+        """As after a change of a static pod: kubelet admits the next one, ends the first one, then starts the next."""
+        allocation = self.begin_pod()
+        directory = os.path.join(self.dir, "run", "allocations", allocation)
+        shutil.rmtree(self.group)
+        self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
+        self.ask("allocations", "--refresh")
+        self.assertEqual(self.allocations(), {})
+        self.assertIn("allocation.json", os.listdir(directory))
+        self.make_pod("7a5c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77bb")
+        self.populate(1)
+        self.ask("allocations", "--refresh")
+        self.assertEqual({id: a["pod"] for id, a in self.allocations().items()}, {allocation: "short"})
+        self.kubelet.release("ml/short")
+        self.populate(0)
+        self.wait_for(lambda: not self.ask("allocations", "--refresh")["allocations"], "end of the allocation")
+        self.wait_for(lambda: not os.path.exists(directory), "removal of the directory")
 
     def test_a_allocation_of_nobody_that_kubelet_knows_is_given_time(self):
         self.both()

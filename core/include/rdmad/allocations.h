@@ -126,6 +126,11 @@ RDMAD_API const RdmadAllocation *rdmad_allocations_lookup(RdmadAllocations *allo
 /* The youngest, where several containers of a pod share the slot. */
 RDMAD_API const RdmadAllocation *rdmad_allocations_by_slot(RdmadAllocations *allocations,
 							   const char *resource, const char *slot);
+/* Returns whether the allocation ended with its pod while kubelet still listed its slots.  They may be
+ * those of a later pod of the same name, which kubelet has admitted and will start with the same
+ * directory. */
+RDMAD_API gboolean rdmad_allocations_is_listed_after_end(RdmadAllocations *allocations,
+							 const RdmadAllocation *allocation);
 RDMAD_API guint rdmad_allocations_count(RdmadAllocations *allocations);
 /* Of one resource: its allocations, and the slots that they hold, each once. */
 typedef struct {

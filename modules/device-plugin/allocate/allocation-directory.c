@@ -151,7 +151,7 @@ static void note_fill(AllocationNote *note, json_t *object)
 	}
 }
 
-static AllocationNote *note_read(const char *run_dir, const char *id)
+AllocationNote *allocation_note_read(const char *run_dir, const char *id)
 {
 	g_autoptr(AllocationNote) note = g_new0(AllocationNote, 1);
 	g_autoptr(GError) error = NULL;
@@ -194,7 +194,7 @@ GPtrArray *allocation_directory_orphans(const char *run_dir, RdmadAllocations *a
 		if (rdmad_allocations_lookup(allocations, names[i]))
 			rdmad_allocation_dir_clean(run_dir, names[i]);
 		else
-			g_ptr_array_add(orphans, note_read(run_dir, names[i]));
+			g_ptr_array_add(orphans, allocation_note_read(run_dir, names[i]));
 	}
 	return orphans;
 }

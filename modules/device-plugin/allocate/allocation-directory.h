@@ -46,11 +46,13 @@ typedef struct {
 	char **slots;			/* sorted */
 	char *pod_namespace, *pod_name; /* NULL: unknown */
 	gint64 since_us;
-	/* The allocation has ended, but its directory could not be removed then. */
-	gboolean is_over;
+	/* The allocation has ended: its directory could not be removed then, or kubelet listed it. */
+	gboolean is_over, is_listed;
 } AllocationNote;
 
 void allocation_note_free(AllocationNote *note);
+/* Never NULL. */
+AllocationNote *allocation_note_read(const char *run_dir, const char *id);
 
 /* Returns an AllocationNote for each directory whose allocation is not in the table; removes
  * unfinished files of the other directories. */

@@ -99,6 +99,13 @@ gboolean delivery_begin(Delivery *delivery, const RdmadAllocation *allocation, G
 	return TRUE;
 }
 
+static void review_later(Delivery *delivery, AllocationNote *note)
+{
+	g_ptr_array_add(delivery->orphans, note);
+	if (delivery->review && !rdmad_event_armed(delivery->review))
+		rdmad_event_arm(delivery->review, REVIEW_MS);
+}
+
 /* Retries, because the error may be temporary. */
 static void remove_later(Delivery *delivery, const char *id)
 {
@@ -106,16 +113,25 @@ static void remove_later(Delivery *delivery, const char *id)
 
 	note->id = g_strdup(id);
 	note->is_over = TRUE;
-	g_ptr_array_add(delivery->orphans, note);
-	if (delivery->review && !rdmad_event_armed(delivery->review))
-		rdmad_event_arm(delivery->review, REVIEW_MS);
+	review_later(delivery, note);
+}
+
+/* Keeps the directory while kubelet lists its slots, because a later pod may mount it. */
+static void leave_listed(Delivery *delivery, const char *id)
+{
+	AllocationNote *note = allocation_note_read(delivery->run_dir, id);
+
+	note->is_listed = TRUE;
+	review_later(delivery, note);
 }
 
 void delivery_end(Delivery *delivery, const RdmadAllocation *allocation)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!rdmad_allocation_dir_remove(delivery->run_dir, allocation->id, &error)) {
+	if (rdmad_allocations_is_listed_after_end(delivery->allocations, allocation)) {
+		leave_listed(delivery, allocation->id);
+	} else if (!rdmad_allocation_dir_remove(delivery->run_dir, allocation->id, &error)) {
 		warn(allocation, error);
 		remove_later(delivery, allocation->id);
 	}
@@ -343,6 +359,12 @@ void delivery_doctor(const Delivery *delivery, json_t *findings)
 	for (guint i = 0; names[i]; i++)
 		g_hash_table_add(left, names[i]);
 	rdmad_allocations_foreach(delivery->allocations, directory_check, &check);
+	for (guint i = 0; i < delivery->orphans->len; i++) {
+		const AllocationNote *note = delivery->orphans->pdata[i];
+
+		if (note->is_listed)
+			g_hash_table_remove(left, note->id);
+	}
 	if (g_hash_table_size(left)) {
 		g_autofree gpointer *keys = g_hash_table_get_keys_as_array(left, NULL);
 

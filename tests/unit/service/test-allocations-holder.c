@@ -10,7 +10,8 @@
 #include "pod-list-text.h"
 #include "../support/unit.h"
 
-#define SECOND G_USEC_PER_SEC
+#define SECOND	    G_USEC_PER_SEC
+#define SOME_MODULE ((RdmadModule *)0x10)
 
 static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpointer data)
 {
@@ -564,6 +565,50 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Alloca
 	}
 }
 
+static const char *device_of(const char *slot, gpointer data)
+{
+	return slot;
+}
+
+static char *id_of(const char *const *slots, gpointer id)
+{
+	return g_strdup(id);
+}
+
+/* A static pod whose manifest changes: kubelet admits the second pod, then ends the first one, and starts
+ * the second one later.  Both have the same name. */
+static void test_a_pod_that_starts_after_one_of_its_name_has_ended_is_adopted(AllocationsFixture *f,
+									      gconstpointer data)
+{
+	static const struct {
+		const char *now, *list, *after;
+	} steps[] = {
+		{ "ns_p_1", "p=a", "" },	   { NULL, "p=a", "" },
+		{ "ns_p_1 ns_pq_2", "p=a", "" },   { "ns_p_1 ns_p_2", "p=a", "a=p" },
+		{ "ns_p_1 ns_p_2", "p=a", "a=p" },
+	};
+	const RdmadAllocationResolver resolver = { "test", "rdma/hca", device_of, id_of };
+	RdmadPodLife life = GONE;
+	g_autofree char *id = NULL;
+
+	rdmad_allocations_set_kubelet(f->allocations, "k1");
+	id = allocations_fixture_must_grant(f, "a");
+	rdmad_allocations_set_resolver(f->allocations, SOME_MODULE, &resolver, id);
+	list_at(f, "p=a", "k1", 10 * SECOND);
+	rdmad_allocations_set_liveness(f->allocations, life_of, &life);
+	list_with_logs(f, "p=a", "ns_p_1", "k1", 100 * SECOND);
+	list_with_logs(f, "p=a", "ns_p_1", "k1", 120 * SECOND);
+	expect(f, "");
+	life = UNKNOWN;
+	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+		list_with_logs(f, steps[i].list, steps[i].now, "k1", (130 + 10 * i) * SECOND);
+		expect(f, steps[i].after);
+		g_assert_cmpint(rdmad_allocations_some_listed_after_end(f->allocations), ==,
+				!*steps[i].after);
+	}
+	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
+}
+
 #define TEST(name)                                                                                 \
 	UNIT_FIXTURE_TEST("/allocations-holder/" #name, AllocationsFixture, NULL,                  \
 			  allocations_fixture_setup, test_##name, allocations_fixture_teardown)
@@ -581,5 +626,6 @@ const UnitTest unit_tests[] = {
 	TEST(a_pod_that_was_never_named_may_live),
 	TEST(a_pod_that_was_never_named_is_told_by_its_logs),
 	TEST(a_list_without_its_devices_does_not_end_a_pod_that_lives),
+	TEST(a_pod_that_starts_after_one_of_its_name_has_ended_is_adopted),
 	{ 0 },
 };
