@@ -52,7 +52,7 @@ RDMAD_API const char *rdmad_http_request_header(const RdmadHttpRequest *request,
 RDMAD_API const char *rdmad_http_request_query(const RdmadHttpRequest *request, const char *name);
 /* Returns the body of POST or PUT, whose size the server limits. */
 RDMAD_API const guint8 *rdmad_http_request_body(const RdmadHttpRequest *request, gsize *size);
-/* `gone` is called once if the client disconnects before the response; the request is invalid afterwards. */
+/* `gone` is called once if the client disconnects before the response; then the request is invalid. */
 RDMAD_API void rdmad_http_request_on_gone(RdmadHttpRequest *request, void (*gone)(gpointer data),
 					  gpointer data);
 

@@ -18,7 +18,7 @@ typedef enum { RDMAD_IO_READ = 1 << 0, RDMAD_IO_WRITE = 1 << 1 } RdmadIo;
 
 typedef void (*RdmadIoFunc)(int fd, RdmadIo ready, gpointer data);
 typedef void (*RdmadTimerFunc)(gpointer data);
-/* `status` is that of waitpid(), and the child is reaped.  -1: another part of the process has reaped it. */
+/* `status` is that of waitpid(2), which has reaped the child; -1: another part of the process has. */
 typedef void (*RdmadChildFunc)(pid_t pid, int status, gpointer data);
 
 /* Adds a level-triggered, persistent event: `fn` is called while the descriptor is ready and wanted.
