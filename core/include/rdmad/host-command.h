@@ -41,7 +41,7 @@ typedef struct {
 
 /* Declares a command, which is copied, and returns its number, the same for an equal command.  Returns 0
  * with RDMAD_ERROR_CONFIG: the list is closed, without the command; RDMAD_ERROR_INVALID: a text is not
- * UTF-8; RDMAD_ERROR_LIMIT: the command or the list is too long. */
+ * UTF-8; RDMAD_ERROR_LIMIT: too many commands, or one is too long. */
 RDMAD_API guint rdmad_host_declare(RdmadKeeper *keeper, const RdmadSysroot *root,
 				   const RdmadHostCommand *command, GError **error);
 
