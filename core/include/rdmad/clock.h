@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks, in microseconds; tests/style verifies that no other code reads one. */
+/* Clocks, in microseconds; tests/style/check-includes.py forbids reading them elsewhere. */
 #pragma once
 
 #include <rdmad/types.h>

@@ -93,8 +93,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadReading, rdmad_reading_free)
  * File budget: the maximum number of counter files that its readers keep open between readings
  *
  * Files are kept in the order of their first reading.  A reader closes its files when its device leaves
- * or the reader is freed.  An open sysfs file that was read takes about 4.5 KiB of kernel memory
- * (measured).  For any thread.
+ * or the reader is freed.  An open sysfs file that was read takes about 4.5 KiB of kernel memory.
+ * For any thread.
  */
 typedef struct RdmadFileBudget RdmadFileBudget;
 

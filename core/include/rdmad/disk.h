@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes of directories and files that survive a power failure, each whole or not at all
+ * Changes of directories and files that are whole after a power failure
  *
- * Each function returns 0, or -1 with errno.  tests/style verifies that no other code changes directories.
+ * Each function returns 0, or -1 with errno.  tests/style/check-includes.py forbids these system calls
+ * elsewhere, with exceptions.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 #include <sys/types.h>
 
 /* Calls mkdirat(2), and syncs the parent directory, also after EEXIST: a killed process may have made the
- * directory without syncing it. */
+ * directory without syncing it.  Ignores that a filesystem cannot sync directories. */
 RDMAD_API int rdmad_disk_mkdir(int dir, const char *path, mode_t mode);
 /* Syncs the open file `fd`, and renames it from `from` to `to`, relative to `dir`.  A reader of `to`
  * finds the whole old file or the whole new one; after a power failure either is possible. */

@@ -31,13 +31,13 @@ typedef struct {
 
 /* Called on the loop once; `report` is valid during the call.  The error of a step has a code of
  * network.h, or RDMAD_ERROR_GONE: link or namespace do not exist, or another link has the name of a link
- * to be moved back.  RDMAD_ERROR_UNAVAILABLE: the executor ended; its progress is unknown, and `report`
- * is NULL. */
+ * to be moved back.  RDMAD_ERROR_CANCELLED: rdmad_executor_cancel() was called.
+ * RDMAD_ERROR_UNAVAILABLE: the executor ended; its progress is unknown, and `report` is NULL. */
 typedef void (*RdmadExecutorDone)(const RdmadExecutorReport *report, const GError *error,
 				  gpointer data);
 
 typedef enum {
-	RDMAD_EXECUTE_DO, /* stops at the first failure, and undoes the steps before it */
+	RDMAD_EXECUTE_DO, /* stops at the first failure, and undoes what was done */
 	RDMAD_EXECUTE_TRY, /* stops at the first failure, without undo: for steps that change nothing */
 	RDMAD_EXECUTE_UNDO, /* undoes all steps in reverse order, despite failures */
 } RdmadExecute;
@@ -56,7 +56,8 @@ RDMAD_API void rdmad_executor_free(RdmadExecutor *executor);
 RDMAD_API guint64 rdmad_executor_run(RdmadExecutor *executor, RdmadExecute what, const char *steps,
 				     int netns, RdmadExecutorDone done, gpointer data,
 				     GError **error);
-/* Ends the waits of a request early; RDMAD_EXECUTE_DO then undoes its steps.  `done` is still called. */
+/* Cancels a request: its waits end early, and what was done is undone (RDMAD_EXECUTE_DO).
+ * RDMAD_EXECUTE_UNDO continues.  `done` is still called. */
 RDMAD_API void rdmad_executor_cancel(RdmadExecutor *executor, guint64 number);
 
 #define RDMAD_EXECUTOR_SOCK_DIAG "socket:sock-diag"

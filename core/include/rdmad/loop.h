@@ -41,7 +41,7 @@ RDMAD_API void rdmad_event_arm(RdmadEvent *ev, guint delay_ms);
 /* Arms the timer unless it is armed for an earlier time. */
 RDMAD_API void rdmad_event_arm_within(RdmadEvent *ev, guint delay_ms);
 /* Arms the timer for the end of this turn, after all ready events: work that several of them cause is done
- * once. */
+ * once.  It is armed until then. */
 RDMAD_API void rdmad_event_arm_for_turn(RdmadEvent *ev);
 RDMAD_API void rdmad_event_disarm(RdmadEvent *ev);
 RDMAD_API gboolean rdmad_event_armed(const RdmadEvent *ev);

@@ -41,7 +41,7 @@ typedef struct {
 typedef struct {
 	const char *title; /* "RESOURCE" */
 	const char *key;   /* member of each row: a string, number, boolean (yes, no) or list */
-	gboolean wide;	   /* shown only with -o wide */
+	gboolean wide;	   /* shown only with -o wide: 80 columns have no room for it */
 } RdmadCommandColumn;
 
 /*

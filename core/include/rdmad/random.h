@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Randomness; tests/style verifies that no other code has a source of it. */
+/* Randomness; tests/style/check-includes.py forbids other sources. */
 #pragma once
 
 #include <rdmad/types.h>

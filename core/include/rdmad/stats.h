@@ -4,7 +4,7 @@
  *
  * The core and modules register families; an exporter (the metrics module) reads them all.  Names follow
  * Prometheus: base units, the unit at the end, but counters without "_total".  All functions are for the
- * loop.
+ * loop.  Counting is cheap, with a reader or without.
  */
 #pragma once
 
@@ -52,8 +52,7 @@ typedef struct {
 	const char *const *labels; /* values */
 	double value;		   /* COUNTER, GAUGE; HISTOGRAM: the sum */
 	guint64 count;		   /* HISTOGRAM */
-	const guint64
-		*buckets; /* HISTOGRAM: not cumulative; one more than `bounds`, the last for +Inf */
+	const guint64 *buckets;	   /* HISTOGRAM: not cumulative; the last is for +Inf */
 } RdmadStatSeries;
 
 /* Called for each family in the order of names; `series` are in the order of their first use. */

@@ -234,7 +234,7 @@ typedef struct {
 	gboolean carrier;   /* waits for a carrier */
 	gboolean addresses; /* waits until no address is tentative; a duplicate is an error */
 	guint32 timeout_ms;
-	gboolean may_fail; /* a timeout is reported, but is not an error */
+	gboolean may_fail; /* a timeout is no error */
 } RdmadStepWaitLink;
 
 /* Verifies with rdma_bind_addr(3) in the pod's namespace that `ip` leads to `device`.  Nothing is
@@ -305,6 +305,5 @@ RDMAD_API RdmadStep *rdmad_step_from_json(const struct json_t *json, GError **er
 RDMAD_API GPtrArray *rdmad_steps_new(void);
 /* Returns JSON on one line; g_free(). */
 RDMAD_API char *rdmad_steps_to_text(const GPtrArray *steps);
-/* RDMAD_ERROR_INVALID "step 3, route: ..."; RDMAD_ERROR_LIMIT: more than RDMAD_STEPS_MAX or
- * RDMAD_STEP_JSON_MAX. */
+/* RDMAD_ERROR_INVALID: "step 3: route: ..."; RDMAD_ERROR_LIMIT: more than RDMAD_STEP_JSON_MAX bytes. */
 RDMAD_API GPtrArray *rdmad_steps_from_text(const char *text, gsize length, GError **error);
