@@ -2,29 +2,28 @@
 /*
  * Allocations: the holders of devices
  *
- * An allocation says that one container holds a set of slots of one resource, and which devices
- * stand behind them.  It is written to the database before rdmad_allocations_grant() returns; when
- * that fails the table is unchanged.  Allocations outlive rdmad, kubelet and the container runtime;
- * they end when podresources no longer lists them, or when a module ends them.  An allocation stays
- * when its device is unplugged, because its holder still has to be notified.
+ * An allocation records that one container holds a set of slots of one resource, and the device behind
+ * each slot.  It is written to the database before rdmad_allocations_grant() returns; if that fails, the
+ * table is unchanged.  Allocations outlive rdmad, kubelet and the container runtime.  They end when
+ * podresources no longer lists them, or when a module ends them.  An allocation stays when its device is
+ * unplugged, because its holder still has to be notified.
  *
- * An allocation belongs to one container of one pod.  The containers of a pod may share slots,
- * because kubelet gives the devices of an init container to the containers after it; each of them
- * has an allocation of its own.  Allocate does not name the pod, so rdmad_allocations_grant()
- * judges the allocations that hold a slot already by who vouches for them
- * (rdmad_allocations_set_kubelet()):
+ * An allocation belongs to one container of one pod.  The containers of a pod may share slots, because
+ * kubelet gives the devices of an init container to the containers after it; each of them has its own
+ * allocation.  Allocate does not name the pod, so rdmad_allocations_grant() judges the existing holders
+ * of a slot by the kubelet that vouches for them (rdmad_allocations_set_kubelet()):
  *
- * - A kubelet that gave or listed a slot keeps books on it.  When this kubelet gives the slot
+ * - A kubelet that gave or listed a slot keeps a record of it.  When this kubelet gives the slot
  *   again, the holder has ended, or is an earlier container of the pod that is being admitted.
- *   Such an allocation stays beside the new one while it is younger than an admission may take; the
- *   next list of podresources decides which of the two it is.
- * - A kubelet that started later may have lost its checkpoint: its offer proves nothing.  The holder
- *   lives when its cgroup does, or when kubelet lists its pod, with its devices or without.
+ *   Its allocation stays beside the new one while it is younger than an admission may take; the
+ *   next List of podresources decides between the two cases.
+ * - A kubelet that started later may have lost its checkpoint, so that its Allocate proves nothing.
+ *   The holder lives if its cgroup does, or if kubelet lists its pod, with devices or without.
  * - No process outlives the boot of the node.  A pod may, and then starts without an Allocate: the
- *   first kubelet of the boot vouches for the allocations of the last one.  A kubelet that is younger
- *   than a process of a pod is not the first: it vouches for none of them.
+ *   first kubelet of the boot vouches for the allocations of the previous boot.  A kubelet that is
+ *   younger than a process of a pod is not the first, and vouches for none of them.
  *
- * RdmadAllocation is immutable and shared by reference, as RdmadDevice is.
+ * RdmadAllocation is immutable and shared by reference, like RdmadDevice.
  */
 #pragma once
 
@@ -33,13 +32,13 @@
 #define RDMAD_ALLOCATION_MAX_SLOTS	 1024u
 #define RDMAD_ALLOCATION_MAX_ATTACHMENTS 64u
 
-/* A network interface or RDMA device that was put into a pod for an allocation. */
+/* A network interface or RDMA device of an allocation in its pod's network namespace. */
 struct RdmadAttachment {
-	char *netns;	   /* as the runtime named it */
-	char *interface;   /* in the pod */
+	char *netns;	   /* path, as the runtime passed it */
+	char *interface;   /* name in the pod */
 	char *rdma_device; /* device name in the pod, or NULL */
 	char **addresses;  /* "192.0.2.7/24" */
-	int gid_index;	   /* RDMAD_UNKNOWN where there is none */
+	int gid_index;	   /* RDMAD_UNKNOWN if there is none */
 };
 
 struct RdmadAllocation {
@@ -48,21 +47,21 @@ struct RdmadAllocation {
 	char *resource; /* "rdma/hca" */
 	char **slots;	/* as advertised to kubelet, sorted */
 	char **devices; /* stable id behind each slot, same order, same length */
-	char *owner;	/* the module that granted it */
-	char *mode;	/* "shared", "exclusive", "shared-multi" (each slot becomes an interface of
-		     * its own); NULL: unknown */
+	char *owner;	/* name of the module that granted it */
+	char *mode;	/* "shared", "exclusive", "shared-multi" (each slot becomes its own
+		     * interface); NULL: unknown */
 	char *pod_namespace, *pod_name; /* NULL until podresources lists the pod */
-	char *container; /* NULL while the pod is unknown, and for an init container, which
+	char *container;      /* NULL while the pod is unknown, and for an init container, which
 				 * podresources does not list */
-	char *boot,
-		*kubelet; /* in which boot, and by which kubelet, it was given or listed with its
-				 * slots last; NULL: not known */
-	gint64 since_us;  /* wall clock, microseconds since 1970 */
-	gint64 number;	  /* of its row in the database; grows with age */
+	char *boot, *kubelet; /* boot and kubelet that gave or listed it with its slots last; NULL:
+				 * unknown */
+	gint64 since_us;      /* wall clock, microseconds since 1970 */
+	gint64 number;	      /* of its row in the database; a younger one has a larger number */
 	RdmadAttachment *attachments;
 	guint n_attachments;
 };
 
+/* For any thread. */
 RDMAD_API const RdmadAllocation *rdmad_allocation_ref(const RdmadAllocation *allocation);
 RDMAD_API void rdmad_allocation_unref(const RdmadAllocation *allocation);
 typedef const RdmadAllocation RdmadAllocationRef;
@@ -71,59 +70,64 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadAllocationRef, rdmad_allocation_unref)
 typedef struct {
 	const char *owner; /* module name */
 	const char *resource;
-	const char *const *slots;   /* NULL-terminated, in any order, without repeats */
-	const char *const *devices; /* behind each slot */
+	const char *const *slots;   /* NULL-terminated, in any order, without duplicates */
+	const char *const *devices; /* stable id of the device behind each slot */
 	const char *mode;	    /* may be NULL */
-	gint64 asked_us; /* monotonic: when kubelet asked; earlier lists prove nothing; 0: any
-			  * list will do */
+	gint64 asked_us; /* monotonic time of kubelet's request; a List requested before it proves
+			  * nothing; 0: any List counts */
 } RdmadGrant;
 
 /*
- * Gives the slots to a new holder and returns its allocation, a reference of the caller's own.
- * Allocations of holders that have ended are ended in the same transaction.  A slot whose holder
- * lives is refused in mode "exclusive"; in other modes it is given, and the event log warns.
- * RDMAD_ERROR_INVALID: no slot, too many slots, or a slot twice; RDMAD_ERROR_BUSY: the holder of an
- * exclusive slot lives, and is named; RDMAD_ERROR_FAILED: not written.
+ * Gives the slots to a new holder, and returns its allocation and a reference to it.  Allocations of
+ * holders that have ended are ended in the same transaction.  A slot whose holder lives, or may live, is
+ * refused in mode "exclusive"; in other modes it is given, with a warning in the event log.
+ * RDMAD_ERROR_INVALID: no slot, too many slots, a duplicate slot, or not one device for each slot;
+ * RDMAD_ERROR_BUSY: the holder of an exclusive slot lives or may live, and is named; RDMAD_ERROR_FAILED:
+ * the allocation was not written.
  */
 RDMAD_API const RdmadAllocation *rdmad_allocations_grant(RdmadAllocations *allocations,
 							 const RdmadGrant *grant,
 							 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* A grant among others, and its result: an allocation, a reference of the caller's own, or an error. */
+/* One of several grants, and its result: an allocation with a reference, or an error, owned by the
+ * caller. */
 typedef struct {
 	RdmadGrant grant;
 	const RdmadAllocation *allocation;
 	GError *error;
 } RdmadGrantCall;
 
-/* Grants each in order, with one wait for the disk for all of them.  What one is refused for does not
- * concern the others; if they cannot be written, each has that error. */
+/* Grants each call in order, usually in one transaction.  The refusal of one does not affect the others; if
+ * the transaction cannot be written, each call in it has that error. */
 RDMAD_API void rdmad_allocations_grant_all(RdmadAllocations *allocations,
 					   RdmadGrantCall *const *calls, guint n);
 
-/* Whether a new List of podresources would let rdmad_allocations_grant() judge better: call
- * rdmad_pods_refresh() first. */
+/* Returns whether a holder of the slots can be judged only by a new List of podresources: then call
+ * rdmad_pods_refresh() before rdmad_allocations_grant(). */
 RDMAD_API gboolean rdmad_allocations_in_doubt(RdmadAllocations *allocations,
 					      const RdmadGrant *grant);
 
-/* RDMAD_ERROR_NOT_FOUND; RDMAD_ERROR_FAILED: not written, the allocation is still there. */
+/* Ends an allocation.  RDMAD_ERROR_NOT_FOUND; RDMAD_ERROR_FAILED: the end was not written, and the
+ * allocation is unchanged. */
 RDMAD_API gboolean rdmad_allocations_end(RdmadAllocations *allocations, const char *id,
 					 const char *reason, GError **error);
 
-/* Adds an attachment, or replaces the one with the same netns and interface.  It survives the end of rdmad at any
- * moment, but not a power cut, and does not wait for the disk; so does the end of one.
- * RDMAD_ERROR_NOT_FOUND, RDMAD_ERROR_LIMIT, RDMAD_ERROR_INVALID, RDMAD_ERROR_FAILED. */
+/* Adds an attachment, which is copied, or replaces the one with the same netns and interface.  The write
+ * does not wait for the disk: it survives the end of rdmad at any moment, but not a power failure.
+ * RDMAD_ERROR_NOT_FOUND: no such allocation; RDMAD_ERROR_LIMIT: too many attachments;
+ * RDMAD_ERROR_INVALID; RDMAD_ERROR_FAILED: not written. */
 RDMAD_API gboolean rdmad_allocations_attach(RdmadAllocations *allocations, const char *id,
 					    const RdmadAttachment *attachment, GError **error);
-/* RDMAD_ERROR_NOT_FOUND: no such allocation or attachment; RDMAD_ERROR_FAILED. */
+/* Removes an attachment, with a write as in rdmad_allocations_attach().  RDMAD_ERROR_NOT_FOUND: no such
+ * allocation or attachment; RDMAD_ERROR_FAILED: not written. */
 RDMAD_API gboolean rdmad_allocations_detach(RdmadAllocations *allocations, const char *id,
 					    const char *netns, const char *interface,
 					    GError **error);
 
-/* Borrowed until the turn of the loop ends. */
+/* Returns an allocation, borrowed until the turn of the loop ends, or NULL. */
 RDMAD_API const RdmadAllocation *rdmad_allocations_lookup(RdmadAllocations *allocations,
 							  const char *id);
-/* The youngest, where several containers of a pod share the slot. */
+/* Returns the youngest holder of the slot, borrowed until the turn of the loop ends, or NULL. */
 RDMAD_API const RdmadAllocation *rdmad_allocations_by_slot(RdmadAllocations *allocations,
 							   const char *resource, const char *slot);
 /* Returns whether the allocation ended with its pod while kubelet still listed its slots.  They may be
@@ -132,44 +136,44 @@ RDMAD_API const RdmadAllocation *rdmad_allocations_by_slot(RdmadAllocations *all
 RDMAD_API gboolean rdmad_allocations_is_listed_after_end(RdmadAllocations *allocations,
 							 const RdmadAllocation *allocation);
 RDMAD_API guint rdmad_allocations_count(RdmadAllocations *allocations);
-/* Of one resource: its allocations, and the slots that they hold, each once. */
+/* The numbers of allocations of one resource, and of slots that they hold, each counted once. */
 typedef struct {
 	guint allocations, slots;
 } RdmadAllocationTotals;
 RDMAD_API RdmadAllocationTotals rdmad_allocations_totals(RdmadAllocations *allocations,
 							 const char *resource);
-/* Oldest first; may not change the table from inside. */
+/* Calls `fn` for each allocation, oldest first.  `fn` must not change the table. */
 RDMAD_API void rdmad_allocations_foreach(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,
 						    gpointer data),
 					 gpointer data);
 
 /*
- * Resolvers let allocations be rebuilt after the database was lost: kubelet still lists the holder
+ * A resolver rebuilds allocations after the loss of the database: kubelet still lists the holder
  * of a slot, and the module that owns the resource maps the slot to its device.
  */
 typedef struct {
 	const char *owner; /* module name */
 	const char *resource;
-	/* The stable id of the device behind a slot, valid until the next call; NULL: no such
-	 * slot. */
+	/* Returns the stable id of the device behind a slot, valid until the next call, or NULL if there is
+	 * no such slot. */
 	const char *(*device_of)(const char *slot, gpointer data);
-	/* The id under which exactly these slots (sorted) were allocated before, g_free(); NULL:
-	 * not known. May be NULL. */
+	/* Returns the id of the lost allocation of exactly these slots (sorted), g_free(), or NULL if it is
+	 * unknown.  May be NULL. */
 	char *(*id_of)(const char *const *slots, gpointer data);
 } RdmadAllocationResolver;
 
-/* `resolver` is copied and replaces the one of that resource; without `device_of` it is withdrawn.
- * It is called at the next List: call rdmad_pods_hint() once the slots are known.  It is withdrawn
- * with its owner. */
+/* Sets the resolver of its resource, or removes it if `device_of` is NULL.  `resolver` is copied, and
+ * removed with its owner.  It is called at the next List: call rdmad_pods_hint() once the slots are
+ * known. */
 RDMAD_API void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *owner,
 					      const RdmadAllocationResolver *resolver,
 					      gpointer data);
 
 /*
- * The state of a pod's cgroup.  EMPTY: its cgroup is there, and its last process has ended: it is
- * over once kubelet does not list it.  GONE: its cgroup was there and has been removed.  A pod that
- * has had no process yet, or whose cgroups cannot be seen, is UNKNOWN.
+ * The state of a pod's cgroup.  EMPTY: the cgroup exists and its last process has ended; the pod has
+ * ended once kubelet does not list it.  GONE: the cgroup existed and was removed.  UNKNOWN: the pod has
+ * had no process yet, or its cgroups cannot be seen.
  */
 typedef enum {
 	RDMAD_POD_LIFE_UNKNOWN,
@@ -178,11 +182,11 @@ typedef enum {
 	RDMAD_POD_LIFE_GONE,
 } RdmadPodLife;
 
-/* Asked for each allocation of a List and for holders at Allocate: it must not block. */
+/* Called for each allocation of a List, and for holders at Allocate; must not block. */
 typedef RdmadPodLife (*RdmadPodLifeFunc)(const char *pod_namespace, const char *pod_name,
 					 gpointer data);
 
-/* `life` NULL: every pod is UNKNOWN. */
+/* Sets the source of rdmad_allocations_pod_life().  `life` NULL: every pod is UNKNOWN. */
 RDMAD_API void rdmad_allocations_set_liveness(RdmadAllocations *allocations, RdmadPodLifeFunc life,
 					      gpointer data);
 RDMAD_API RdmadPodLife rdmad_allocations_pod_life(RdmadAllocations *allocations,
@@ -194,7 +198,8 @@ typedef struct {
 	void (*ended)(const RdmadAllocation *allocation, const char *reason, gpointer data);
 } RdmadAllocationOps;
 
-/* From the top of the loop, as inventory watches; replays `granted` for what is there. */
+/* Calls `ops`, which must outlive the watch, from the top of the loop, first `granted` for each present
+ * allocation. */
 RDMAD_API RdmadWatch *rdmad_allocations_watch(RdmadAllocations *allocations, RdmadModule *owner,
 					      const RdmadAllocationOps *ops,
 					      gpointer data) G_GNUC_WARN_UNUSED_RESULT;

@@ -2,10 +2,10 @@
 /*
  * The pod of a process, from its /proc/PID/cgroup
  *
- * kubelet makes a cgroup for each pod, "pod<uid>" below "kubepods", or with systemd's driver
- * "kubepods-burstable-pod<uid>.slice" ("-" of the uid being "_"); the runtime makes one for each
- * container below it, with the container's id in its name.  The outermost pod counts.  A name is no
- * proof: a process that may make cgroups may give one that name.
+ * Kubelet makes a cgroup for each pod: "pod<uid>" below "kubepods", or with systemd's driver
+ * "kubepods-burstable-pod<uid>.slice", with "_" for "-" in the uid.  Below it the runtime makes a cgroup
+ * for each container, with the container's id in its name.  The outermost pod counts.  A name is no
+ * proof: a process that may make cgroups may choose such a name.
  *
  * Sources: kubelet pkg/kubelet/cm/{pod_container_manager,cgroup_manager}_linux.go; cgroups(7).
  */
@@ -14,11 +14,12 @@
 #include <rdmad/types.h>
 
 typedef struct {
-	char uid[37]; /* as the API server has it, "0e7f1ca3-..."; a static pod's: 32 digits */
-	char container_id[65]; /* "": not known */
+	char uid[37];	       /* as in the API server, "0e7f1ca3-..."; of a static pod 32 digits */
+	char container_id[65]; /* "": unknown */
 } RdmadCgroupPod;
 
-/* `text`: the whole file, of v1, v2 or both.  FALSE: it is in no pod. */
+/* Parses the whole file, of cgroup v1, v2 or both.  Returns FALSE if the process is in no pod. */
 RDMAD_API gboolean rdmad_cgroup_pod_parse(const char *text, RdmadCgroupPod *pod);
-/* `name`: of a directory somewhere below "kubepods".  FALSE: it is not a pod's. */
+/* Parses the name of a directory below "kubepods" into `uid`, of 37 bytes.  Returns FALSE if it is not a
+ * pod's. */
 RDMAD_API gboolean rdmad_cgroup_pod_directory(const char *name, char *uid);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two clocks, in microseconds; a checker holds that nothing else reads one. */
+/* Clocks, in microseconds; tests/style/check-includes.py forbids reading them elsewhere. */
 #pragma once
 
 #include <rdmad/types.h>
 
-/* Monotonic, for durations and deadlines; stands while the machine is suspended. */
+/* Returns the monotonic time, for durations and deadlines; it stops while the machine is suspended. */
 RDMAD_API gint64 rdmad_now_us(void);
-/* Since 1970, for people: it may jump either way, so nothing is decided by it. */
+/* Returns the time since 1970, for people only: it may jump, so no decision may depend on it. */
 RDMAD_API gint64 rdmad_wall_us(void);

@@ -2,9 +2,9 @@
 /*
  * RDMA devices
  *
- * An RdmadDevice is a snapshot: it never changes and is shared by reference.  When the hardware
- * changes the inventory holds another one under the same id.  A string that could not be read is
- * NULL, a number RDMAD_UNKNOWN; `problems` says why.
+ * An RdmadDevice is an immutable snapshot, shared by reference.  When the hardware changes, the inventory
+ * has another snapshot under the same id.  A string that could not be read is NULL, a number
+ * RDMAD_UNKNOWN; `problems` has the reason.
  *
  * Sources: Documentation/ABI/stable/sysfs-class-infiniband, sysfs-bus-pci, sysfs-class-net;
  * include/uapi/rdma/rdma_netlink.h.
@@ -23,7 +23,7 @@ typedef enum { /* include/rdma/ib_verbs.h enum rdma_node_type */
 	       RDMAD_NODE_RNIC = 4, /* iWARP */
 	       RDMAD_NODE_USNIC = 5,
 	       RDMAD_NODE_USNIC_UDP = 6,
-	       RDMAD_NODE_UNSPECIFIED = 7, /* EFA and others with a protocol of their own */
+	       RDMAD_NODE_UNSPECIFIED = 7, /* EFA and others with their own protocol */
 } RdmadNodeType;
 
 typedef enum {
@@ -52,7 +52,7 @@ typedef struct {
 	guint index;
 	guint8 raw[16];
 	RdmadGidType type;
-	char *netdev; /* the interface it belongs to; NULL on InfiniBand */
+	char *netdev; /* the interface of the entry; NULL on InfiniBand */
 } RdmadGid;
 
 typedef struct {
@@ -64,11 +64,11 @@ typedef struct {
 	gint64 rate_mbps; /* 400000 for "400 Gb/sec (4X NDR)" */
 	char *rate_text;  /* the kernel's text */
 	int lid, sm_lid;  /* InfiniBand; 0 elsewhere */
-	int pkey0;	  /* default P_Key, or RDMAD_UNKNOWN */
+	int pkey0;	  /* entry 0 of the P_Key table, or RDMAD_UNKNOWN */
 	char *netdev;	  /* the interface of this port, or NULL */
-	/* Since rdmad first saw the port: changes of its state, including those between two scans
-	 * that the kernel reported; the time of the last (wall clock, 0: never); changes of the GID
-	 * table. */
+	/* Counted since rdmad first saw the port: changes of its state, with changes between two scans
+	 * that the kernel reported, and of its GID table; `changed_us` is the wall clock of the last
+	 * change of its state, 0: none. */
 	guint64 transitions, gid_changes;
 	gint64 changed_us;
 	RdmadGid *gids; /* in index order; empty entries are left out */
@@ -80,10 +80,10 @@ typedef struct {
 	int ifindex;
 	char *mac; /* "0c:42:a1:.."; 20 bytes for IPoIB */
 	int mtu;
-	int carrier; /* 1, 0, RDMAD_UNKNOWN (interface is down) */
+	int carrier; /* 1, 0, RDMAD_UNKNOWN (the interface is down) */
 	char *operstate;
-	int carrier_changes; /* since the interface is there; RDMAD_UNKNOWN without netlink */
-	int speed_mbps;	     /* RDMAD_UNKNOWN where the driver does not report it */
+	int carrier_changes; /* since the interface exists; RDMAD_UNKNOWN without netlink */
+	int speed_mbps;	     /* RDMAD_UNKNOWN: not reported by the driver */
 	char *master;	     /* bond or bridge above it, or NULL */
 	char **addresses;    /* "192.0.2.7/24", "2001:db8::7/64"; empty without netlink */
 } RdmadNetdev;
@@ -100,23 +100,23 @@ typedef enum {
 typedef struct {
 	RdmadChardevKind kind;
 	char *path;	    /* "/dev/infiniband/uverbs0" */
-	guint major, minor; /* 0, 0 where not known */
+	guint major, minor; /* 0, 0: unknown */
 } RdmadChardev;
 
 /* SR-IOV: the role of a function. */
 typedef enum {
 	RDMAD_PCI_PLAIN,
-	RDMAD_PCI_PF, /* can have or has virtual functions */
+	RDMAD_PCI_PF, /* has or can have virtual functions */
 	RDMAD_PCI_VF,
 } RdmadPciRole;
 
 struct RdmadDevice {
 	int refs;
-	/* Unique, stable, [A-Za-z0-9._:-]: the PCI address "0000:3b:00.0"; with "-" and the name of
-	 * the auxiliary device for a subfunction, or with the device name for a second RDMA device
-	 * of one function; the device name where there is no PCI function. */
+	/* Unique, stable, of [A-Za-z0-9._:-]: the PCI address "0000:3b:00.0"; with "-" and the name of
+	 * the auxiliary device for a subfunction, or with "-" and the device name for a second RDMA device
+	 * of one function; the device name if there is no PCI function. */
 	char *id;
-	char *name; /* the kernel's name at present, "mlx5_0"; changes with a rename */
+	char *name; /* the kernel's present name, "mlx5_0"; a rename changes it */
 	int index;  /* RDMA netlink's dev_index, or RDMAD_UNKNOWN without netlink */
 	RdmadNodeType node_type;
 	char *node_guid; /* "0c42:a103:0065:4321" */
@@ -130,56 +130,60 @@ struct RdmadDevice {
 	char *pci_address;
 	int vendor, device, subsystem_vendor, subsystem_device; /* 0x15b3 .. */
 	int numa_node;
-	char **pci_path; /* from the root "pci0000:3a" down to and with the function itself */
+	char **pci_path; /* from the root "pci0000:3a" down to the function, inclusive */
 	RdmadPciRole pci_role;
 	char *pf_address;  /* of a VF */
-	char **pf_netdevs; /* of a VF or a subfunction: interfaces of its PF; NULL otherwise */
+	char **pf_netdevs; /* of a VF or a subfunction: interfaces of its PF; else NULL */
 	int vf_index;	   /* of a VF, else RDMAD_UNKNOWN */
-	int num_vfs;	   /* of a PF: now configured */
+	int num_vfs;	   /* of a PF: number of configured VFs */
 	char *aux_name;	   /* auxiliary device, "mlx5_core.sf.4", or NULL */
 	int sf_number;	   /* of a subfunction, else RDMAD_UNKNOWN */
-	int acpi_index;	   /* what the firmware calls the slot, or RDMAD_UNKNOWN */
+	int acpi_index;	   /* the firmware's number of the slot, or RDMAD_UNKNOWN */
 
 	RdmadPort *ports;
 	guint n_ports;
 	RdmadNetdev *netdevs; /* sorted by name */
 	guint n_netdevs;
-	char *bond;		/* that one of its interfaces is in, or NULL */
+	char *bond;		/* bond of one of its interfaces, or NULL */
 	RdmadChardev *chardevs; /* in the order of their kinds, rdma_cm last */
 	guint n_chardevs;
-	gboolean fatal;	 /* its driver gave it up; holds until it is removed or added again */
-	guint stale;	 /* failed scans in a row; the rest is from before them */
-	char **problems; /* "ports/1/rate: Input/output error"; empty when all is well */
+	gboolean
+		fatal; /* its driver reported a fatal error; set until it is removed or added again */
+	guint stale;   /* number of consecutive failed scans; the other members precede them */
+	char **problems; /* "ports/1/rate: Input/output error"; empty if there is none */
 };
 
 RDMAD_API const RdmadDevice *rdmad_device_ref(const RdmadDevice *dev);
 RDMAD_API void rdmad_device_unref(const RdmadDevice *dev);
 
+/* Returns the interface of that name, or NULL. */
 RDMAD_API const RdmadNetdev *rdmad_device_netdev(const RdmadDevice *dev, const char *name);
-/* The first character device of a kind, or NULL. */
+/* Returns the first character device of a kind, or NULL. */
 RDMAD_API const RdmadChardev *rdmad_device_chardev(const RdmadDevice *dev, RdmadChardevKind kind);
 
 typedef gboolean (*RdmadPortFilter)(const RdmadDevice *dev, const RdmadPort *port,
 				    gconstpointer data);
-/* The reason why no program can use the device ("no port of it is active"), static text; NULL: it is
- * healthy.  One good port is enough, of those that `counts` takes; NULL: of all. */
+/* Returns the reason why no program can use the device, static text, or NULL if it is healthy.  One
+ * usable port suffices, among the ports that `counts` accepts; `counts` NULL: among all. */
 RDMAD_API const char *rdmad_device_problem(const RdmadDevice *dev, RdmadPortFilter counts,
 					   gconstpointer data);
 
-/* Lower-case words as users write them: "infiniband", "ethernet"; "active"; "RoCE v2". */
+/* Return static words as users write them: "infiniband", "ethernet"; "active"; "RoCE v2". */
 RDMAD_API const char *rdmad_link_layer_name(RdmadLinkLayer layer);
 RDMAD_API const char *rdmad_port_state_name(int state);
 RDMAD_API const char *rdmad_gid_type_name(RdmadGidType type);
 RDMAD_API const char *rdmad_node_type_name(RdmadNodeType type);
-/* As strcmp() of ids and names, with runs of digits compared as numbers: mlx5_2 before mlx5_10. */
+/* Compares ids or names as strcmp() does, but runs of digits as numbers: mlx5_2 before mlx5_10. */
 RDMAD_API int rdmad_natural_compare(const char *a, const char *b);
-/* The MAC address in a GUID that is made of one (EUI-64), as eRDMA's and soft-RoCE's are: 00:16:3e:01:02:0a
- * of "0216:3eff:fe01:020a".  FALSE: it is another one. */
+/* Extracts the MAC address of a GUID that is made of one (EUI-64, RFC 4291, appendix A), such as eRDMA's
+ * and soft-RoCE's: 00:16:3e:01:02:0a of "0216:3eff:fe01:020a".  Returns FALSE for other GUIDs and for
+ * NULL. */
 RDMAD_API gboolean rdmad_guid_get_mac(const char *guid, guint8 mac[6]);
-/* "fe80:0000:..", eight groups; `text` has room for 40 bytes. */
+/* Formats a GID as "fe80:0000:..", eight groups of four hex digits. */
 RDMAD_API void rdmad_gid_format(const guint8 raw[16], char text[40]);
 
-/* A GPU or other accelerator: PCI class 03 or 12 of the vendors in gpu.c; no driver needed. */
+/* A GPU or other accelerator: a function of PCI class 03 or 12 of a vendor in gpu.c, with or without
+ * driver. */
 struct RdmadGpu {
 	char *pci_address;
 	int vendor, device;
@@ -197,15 +201,16 @@ typedef enum {
 	RDMAD_DISTANCE_SYS,  /* across NUMA nodes, or unknown */
 } RdmadDistance;
 
-/* Either path may be NULL or empty (a software device): SYS. */
+/* Returns the distance; SYS if either path is NULL or empty (a software device). */
 RDMAD_API RdmadDistance rdmad_pci_distance(char *const *path_a, int numa_a, char *const *path_b,
 					   int numa_b);
 RDMAD_API const char *rdmad_distance_name(RdmadDistance distance);
 
-/* The index of the GPU next to a device, of `gpus` (RdmadGpu; may be NULL), the first of equals; -1 and
- * SYS: there is none. */
+/* Returns the index of the GPU in `gpus` (of RdmadGpu; may be NULL) that is nearest to the device, and
+ * stores its distance.  The first of equals counts.  Returns -1, and stores SYS, if there is none. */
 RDMAD_API int rdmad_nearest_gpu(const RdmadDevice *device, const GPtrArray *gpus,
 				RdmadDistance *distance);
-/* The order of the NICs of a container, as that of its rails: by their distance to the nearest of its
- * GPUs, by the order of these GPUs, by their PCI addresses, those without one last and by name. */
+/* Compares two NICs of a container in the order of its rails: by distance to the nearest of its GPUs, by
+ * the order of these GPUs, by PCI address, then by name.  A NIC without PCI address comes after the
+ * others. */
 RDMAD_API int rdmad_nics_compare(const RdmadDevice *a, const RdmadDevice *b, const GPtrArray *gpus);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Directory watch: something in a directory changed, or the directory itself came or went
+ * Directory watch: notifies of names that are created, removed or renamed in a directory, and of the
+ * directory itself
  *
- * By inotify on the directory, or while it is missing on the nearest one above it that is there; by
- * looking once a second where inotify fails (its limits, some filesystems).
+ * The watch uses inotify(7) on the directory or, while it is missing, on its nearest existing ancestor.
+ * If inotify fails (its limits, some filesystems), `fn` is called once a second instead.
  */
 #pragma once
 
 #include <rdmad/types.h>
 
-/* `fn` is called a moment after a change, once for many; it has to find out which. */
+/* `fn` is called 10 ms after a change, once for changes in that time, or without a change; it reads the
+ * directory itself. */
 RDMAD_API RdmadDirectoryWatch *rdmad_directory_watch_new(RdmadLoop *loop, RdmadModule *owner,
 							 const char *path,
 							 void (*fn)(gpointer data),
 							 gpointer data) G_GNUC_WARN_UNUSED_RESULT;
+/* Does nothing if `watch` is NULL. */
 RDMAD_API void rdmad_directory_watch_free(RdmadDirectoryWatch *watch);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes of directories and files that are whole after a power failure; a checker holds that there are no others
+ * Changes of directories and files that are whole after a power failure
  *
- * Each returns 0, or -1 with errno, as the call of the kernel that it is about.
+ * Each function returns 0, or -1 with errno.  tests/style/check-includes.py forbids these system calls
+ * elsewhere, with exceptions.
  */
 #pragma once
 
 #include <rdmad/types.h>
 #include <sys/types.h>
 
-/* mkdirat(), and the name is on the disk; also with EEXIST, because a run that was killed may have left
- * it only in memory. */
+/* Calls mkdirat(2), and syncs the parent directory, also after EEXIST: a killed process may have made the
+ * directory without syncing it.  Ignores that a filesystem cannot sync directories. */
 RDMAD_API int rdmad_disk_mkdir(int dir, const char *path, mode_t mode);
-/* Renames the open file `fd` over `to`: whoever reads `to`, after a power failure as well, finds all of
- * the old file or all of the new one.  Which of them after a failure is open. */
+/* Syncs the open file `fd`, and renames it from `from` to `to`, relative to `dir`.  A reader of `to`
+ * finds the whole old file or the whole new one; after a power failure either is possible. */
 RDMAD_API int rdmad_disk_replace(int dir, const char *from, const char *to, int fd);
-/* Renames a file that never replaces another, and the new name is on the disk. */
+/* Renames a file, and syncs the parent directory of `to`.  Fails with EEXIST if `to` exists. */
 RDMAD_API int rdmad_disk_move(const char *from, const char *to);
-/* Writes each byte of the open file again where it is, and waits for the disk: after an fsync that failed, the page cache
- * has bytes that the kernel does not write any more. */
+/* Writes each byte of the open file again in its place, and syncs the file: after a failed fsync(2), the
+ * kernel no longer writes the dirty pages that it could not write. */
 RDMAD_API int rdmad_disk_rewrite(int fd);

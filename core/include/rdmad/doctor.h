@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Findings of `rdmad doctor`: the node as support needs to see it, and each problem with advice
+ * Findings of `rdmad doctor`: facts of the node for support, and problems with advice
  */
 #pragma once
 
@@ -8,11 +8,10 @@
 
 typedef enum {
 	RDMAD_FINDING_OK,
-	RDMAD_FINDING_NOTE,    /* worth knowing; works */
+	RDMAD_FINDING_NOTE,    /* worth knowing, not a problem */
 	RDMAD_FINDING_PROBLEM, /* something will not work */
 } RdmadFinding;
 
-/* Appends {"level", "subject", "text", "advice"} to a JSON array.  `advice` NULL: none is
- * needed. */
+/* Appends {"level", "subject", "text", "advice"} to a JSON array.  `advice` may be NULL. */
 RDMAD_API void rdmad_doctor_add(struct json_t *findings, RdmadFinding level, const char *subject,
 				const char *text, const char *advice);

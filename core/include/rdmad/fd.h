@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors that close themselves (g_autofd is newer than the GLib that we build on), and their
- * contents as a whole */
+/* Descriptors that are closed at the end of their scope (g_autofd needs a newer GLib), and reads and
+ * writes of whole files */
 #pragma once
 
 #include <errno.h>
 #include <rdmad/types.h>
 #include <unistd.h>
 
+/* Returns the descriptor, and sets `*fd` to -1. */
 static inline int rdmad_steal_fd(int *fd)
 {
 	const int stolen = *fd;
@@ -15,7 +16,7 @@ static inline int rdmad_steal_fd(int *fd)
 	return stolen;
 }
 
-/* Leaves errno as it was: it runs on error paths, after errno was set. */
+/* Closes the descriptor unless it is -1, and sets `*fd` to -1.  Preserves errno, for error paths. */
 static inline void rdmad_clear_fd(int *fd)
 {
 	const int saved = errno;
@@ -27,8 +28,8 @@ static inline void rdmad_clear_fd(int *fd)
 
 #define rdmad_autofd __attribute__((cleanup(rdmad_clear_fd)))
 
-/* Appends the rest of the file to `text`, until this is longer than `max`: then the file is too large.
- * Returns FALSE with errno after an error. */
+/* Appends the rest of the file to `text`, at most until `text` is longer than `max` bytes: then the file
+ * is too large.  Returns FALSE with errno after an error. */
 RDMAD_API gboolean rdmad_fd_read_all(int fd, gsize max, GString *text);
-/* Returns FALSE with errno after an error. */
+/* Writes all bytes.  Returns FALSE with errno after an error. */
 RDMAD_API gboolean rdmad_fd_write_all(int fd, gconstpointer bytes, gsize size);

@@ -2,9 +2,9 @@
 /*
  * gRPC over unix sockets: server and client
  *
- * Messages are bytes here; packing is the caller's (protobuf-c).  Nothing blocks.  Limits hold on
- * connections, streams, header and message size; floods are cut.  By default only uid 0 and our
- * own uid may connect (SO_PEERCRED).
+ * Messages are bytes; the caller packs them (protobuf-c).  No function blocks.  Connections, streams,
+ * headers and messages are limited, and floods of frames close the connection.  By default only uid 0 and
+ * rdmad's own uid may connect (SO_PEERCRED, unix(7)).
  *
  * Source of the wire format: gRPC's PROTOCOL-HTTP2.md, RFC 9113.
  */
@@ -32,13 +32,14 @@ typedef enum { /* gRPC status codes */
 	       RDMAD_GRPC_UNAUTHENTICATED = 16,
 } RdmadGrpcStatus;
 
-/* "UNAVAILABLE" and so on. */
+/* Returns a static name, such as "UNAVAILABLE". */
 RDMAD_API const char *rdmad_grpc_status_name(RdmadGrpcStatus status);
 
 /* ---- server ---- */
 
-/* One call came in, with its whole request message (valid during the callback).  Answer now or
- * later (keep a reference): reply() or fail() ends it; streaming methods send() first. */
+/* Called for each call, with its whole request message, which is valid during the callback.  The handler
+ * responds now, or later if it takes a reference.  reply() or fail() ends a call; a streaming method
+ * calls send(), then finish() or fail(). */
 typedef void (*RdmadGrpcHandler)(RdmadGrpcCall *call, const guint8 *message, gsize size,
 				 gpointer data);
 
@@ -47,42 +48,44 @@ typedef struct {
 	RdmadGrpcHandler handler;
 } RdmadGrpcMethod;
 
-typedef struct {	       /* 0: the default in parentheses */
-	guint max_connections; /* (16); an idle one yields to a new one */
-	guint max_streams;     /* a connection (100) */
-	gsize max_message;     /* received bytes (4 MiB, as kubelet's own) */
-	gboolean any_user;     /* also peers that are neither root nor our own uid */
+typedef struct {	       /* 0 of a number: the default in parentheses */
+	guint max_connections; /* (16); the longest idle one is closed for a new one */
+	guint max_streams;     /* of a connection (100) */
+	gsize max_message;     /* bytes of a request (4 MiB, as in kubelet) */
+	gboolean any_user;     /* accepts any uid */
 } RdmadGrpcLimits;
 
 /*
- * Listens at `socket_path` (mode 0600; a stale socket there is removed, a live one or another kind
- * of file is RDMAD_ERROR_BUSY).  `methods` ends with a NULL path and must outlive the server.
- * Freeing it sends GOAWAY, ends open calls with UNAVAILABLE (`ended` is called for them) and
- * unlinks the socket, unless another has taken the path.
+ * Listens at `socket_path`, with mode 0600.  A stale socket is removed.  `methods` ends with a NULL path
+ * and must outlive the server; `limits` may be NULL.  rdmad_grpc_server_free() sends GOAWAY, ends open
+ * calls with UNAVAILABLE, calls `ended` for them, and unlinks the socket unless the path has another
+ * file.  RDMAD_ERROR_BUSY: the path has a live socket or a file of another type.
  */
 RDMAD_API RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *owner,
 						 const char *socket_path,
 						 const RdmadGrpcMethod *methods, gpointer data,
 						 const RdmadGrpcLimits *limits,
 						 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Does nothing if `server` is NULL. */
 RDMAD_API void rdmad_grpc_server_free(RdmadGrpcServer *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcServer, rdmad_grpc_server_free)
-/* No new calls; those under way go on, also after freeze().  `drained` is called once none is left,
- * from the loop. */
+/* Accepts no new call; open calls continue, also after freeze().  `drained` is called from the loop once no
+ * connection is left. */
 RDMAD_API void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer data),
 				       gpointer data);
 
 /*
- * A server that another process goes on with, unseen by its clients: their connections, and the streams
- * that are open on them, go to it.
+ * Hand-over of a server to another process, with its connections and their open streams; clients notice
+ * nothing
  *
- * freeze(): no more calls are read, those that have come are answered.  `frozen` is called from the loop once
- * nothing is left but open streams.  give(), in `frozen` or later: what take() needs, and the descriptors,
- * which are borrowed and fit into a message (message-socket.h); NULL: the socket is no longer there.  The
- * server is good for nothing but rdmad_grpc_server_free() after give().
+ * freeze() stops reading calls, and lets the received ones complete.  It calls `frozen` from the loop
+ * once only open streams are left.  give(), in `frozen` or later, returns the state for take(), and
+ * stores the descriptors, which are borrowed and fit into one message (message-socket.h); NULL: the
+ * socket no longer exists.  After give(), call only rdmad_grpc_server_free().
  *
- * take(): the handlers of the streams are called from the loop.  The descriptors that it takes over are -1
- * afterwards.  RDMAD_ERROR_INVALID, RDMAD_ERROR_GONE.
+ * take() makes the server again, and calls the handlers of the streams from the loop.  Descriptors that
+ * it takes over are set to -1.  RDMAD_ERROR_INVALID: malformed state; RDMAD_ERROR_GONE: no socket at the
+ * path.
  */
 RDMAD_API void rdmad_grpc_server_freeze(RdmadGrpcServer *server, void (*frozen)(gpointer data),
 					gpointer data);
@@ -93,7 +96,7 @@ RDMAD_API RdmadGrpcServer *rdmad_grpc_server_take(RdmadLoop *loop, RdmadModule *
 						  const RdmadGrpcLimits *limits,
 						  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Totals of a server since it began, for the metrics. */
+/* Totals of a server since its start, for the metrics. */
 typedef struct {
 	guint connections; /* now open */
 	guint calls;	   /* now open */
@@ -104,22 +107,24 @@ RDMAD_API void rdmad_grpc_server_totals(const RdmadGrpcServer *server,
 
 RDMAD_API RdmadGrpcCall *rdmad_grpc_call_ref(RdmadGrpcCall *call);
 RDMAD_API void rdmad_grpc_call_unref(RdmadGrpcCall *call);
-/* Sends the one message of a unary call, and OK.  On a call that has ended, all of these do
- * nothing. */
+/* Sends the message of a unary call, and OK.  reply(), fail(), send() and finish() do nothing on a call
+ * that has ended. */
 RDMAD_API void rdmad_grpc_call_reply(RdmadGrpcCall *call, const guint8 *message, gsize size);
+/* Ends a call with `status` and a message. */
 RDMAD_API void rdmad_grpc_call_fail(RdmadGrpcCall *call, RdmadGrpcStatus status, const char *format,
 				    ...) G_GNUC_PRINTF(3, 4);
-/* One message of a stream.  To hold no queue, wait for `writable` before the next. */
+/* Sends a message of a stream.  To queue at most one, wait for `writable` before the next. */
 RDMAD_API void rdmad_grpc_call_send(RdmadGrpcCall *call, const guint8 *message, gsize size);
 /* Ends a stream with OK. */
 RDMAD_API void rdmad_grpc_call_finish(RdmadGrpcCall *call);
-/* TRUE while a message that was sent has not left for the socket. */
+/* Returns whether a part of a sent message is not written to the socket yet. */
 RDMAD_API gboolean rdmad_grpc_call_pending(const RdmadGrpcCall *call);
-/* TRUE: nobody waits for its answer, which would do nothing. */
+/* Returns whether the call has ended, so that a response would do nothing. */
 RDMAD_API gboolean rdmad_grpc_call_has_ended(const RdmadGrpcCall *call);
-/* `writable`: the queue is empty again.  `ended`: the client cancelled, its deadline passed, the
- * connection is gone or the server is freed; not called after reply(), fail() or finish().  Either
- * may be NULL.  Dropping the last reference of a call that is not answered fails it (INTERNAL). */
+/* Sets the callbacks of a call; either may be NULL.  `writable` is called when the queue is empty again.
+ * `ended` is called when the client cancels, its deadline passes, the connection is lost or the server is
+ * freed, but not after reply(), fail() or finish().  Dropping the last reference to a call without
+ * response fails it (INTERNAL). */
 RDMAD_API void rdmad_grpc_call_watch(RdmadGrpcCall *call,
 				     void (*writable)(RdmadGrpcCall *call, gpointer data),
 				     void (*ended)(RdmadGrpcCall *call, gpointer data),
@@ -127,29 +132,28 @@ RDMAD_API void rdmad_grpc_call_watch(RdmadGrpcCall *call,
 
 /* ---- client ---- */
 
-/* Connects at the first call, and again after a loss; keeps one connection.  `max_message` bounds a
- * response; 0: 16 MiB. */
+/* The channel keeps one connection, made by the first call and again after its loss.  `max_message` is
+ * the maximum of a response message in bytes; 0: 16 MiB. */
 RDMAD_API RdmadGrpcChannel *rdmad_grpc_channel_new(RdmadLoop *loop, RdmadModule *owner,
 						   const char *socket_path,
 						   gsize max_message) G_GNUC_WARN_UNUSED_RESULT;
-/* Cancels what is open: no callback after this. */
+/* Cancels open requests, without callbacks.  Does nothing if `channel` is NULL. */
 RDMAD_API void rdmad_grpc_channel_free(RdmadGrpcChannel *channel);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcChannel, rdmad_grpc_channel_free)
 
 typedef struct {
-	/* A response message (valid during the callback); once for unary, any number for
-	 * streams. */
+	/* Called for each response message, which is valid during the callback.  May be NULL. */
 	void (*message)(const guint8 *message, gsize size, gpointer data);
-	/* The end; always called, once, from the loop, and never from inside
-	 * rdmad_grpc_channel_call(). */
+	/* Called once at the end, from the loop, and never from inside rdmad_grpc_channel_call(); not after
+	 * rdmad_grpc_request_cancel().  May be NULL. */
 	void (*done)(RdmadGrpcStatus status, const char *text, gpointer data);
 } RdmadGrpcRequestOps;
 
-/* `deadline_ms` 0: none.  No connection is UNAVAILABLE through `done`.  The handle is valid until
- * `done`. */
+/* Starts a request; the handle is valid until `done`.  `message` is copied, `ops` must outlive the request.
+ * `deadline_ms` 0: none.  Without a connection, `done` gets UNAVAILABLE. */
 RDMAD_API RdmadGrpcRequest *rdmad_grpc_channel_call(RdmadGrpcChannel *channel, const char *method,
 						    const guint8 *message, gsize size,
 						    guint deadline_ms,
 						    const RdmadGrpcRequestOps *ops, gpointer data);
-/* After this no callback comes. */
+/* Cancels a request and its callbacks.  Does nothing if `request` is NULL. */
 RDMAD_API void rdmad_grpc_request_cancel(RdmadGrpcRequest *request);

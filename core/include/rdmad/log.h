@@ -2,9 +2,9 @@
 /*
  * Log
  *
- * One line an event, with a topic (the module's or the core file's name) and optional fields that
- * the JSON and event log forms carry by name.  Repeats of one call site are rate-limited;
- * suppressed lines are counted in the next line that passes.  Keeps errno.  Safe from worker threads.
+ * Each event is one line with a topic, the name of the module or core file, and optional fields, which
+ * the JSON format has by name.  Lines of one call site are rate-limited; the next line that passes has
+ * the number of suppressed lines.  All functions preserve errno.  For any thread.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #define RDMAD_LOG_TOPIC "core"
 #endif
 
-typedef enum { /* syslog's numbers, as the event log wants them */
+typedef enum { /* the numbers of syslog(3) */
 	       RDMAD_LOG_ERR = 3,
 	       RDMAD_LOG_WARNING = 4,
 	       RDMAD_LOG_NOTICE = 5,
@@ -31,7 +31,7 @@ typedef struct {
 	const char *allocation;
 } RdmadLogFields;
 
-/* State of one call site; static, zeroed. */
+/* State of one call site, static and zeroed. */
 typedef struct {
 	gint64 window_us;
 	guint count;

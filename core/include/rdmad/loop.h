@@ -2,13 +2,12 @@
 /*
  * Event loop
  *
- * One thread, one loop; every callback runs on it and must not block (see work.h).
+ * One thread runs the loop.  Every callback runs on it and must not block (work.h).
  *
- * An event belongs to the module that added it (NULL: the core).  rdmad_event_free() takes NULL and
- * may be called from the event's own callback.  The loop never closes a descriptor: free the event
- * first, then close, because epoll keys on the file description.
+ * An event belongs to the module that added it (NULL: the core).  The loop never closes a descriptor:
+ * free the event before closing, because epoll registers the file description (epoll(7)).
  *
- * No sysfs or procfs file goes on the loop: kernfs reports "readable" for ever.
+ * Do not add files of sysfs or procfs: kernfs always reports them as readable (fs/kernfs/file.c).
  */
 #pragma once
 
@@ -19,39 +18,40 @@ typedef enum { RDMAD_IO_READ = 1 << 0, RDMAD_IO_WRITE = 1 << 1 } RdmadIo;
 
 typedef void (*RdmadIoFunc)(int fd, RdmadIo ready, gpointer data);
 typedef void (*RdmadTimerFunc)(gpointer data);
-/* `status` is as waitpid() gives it; the child is reaped.  -1: another part of the process has
- * reaped it. */
+/* `status` is that of waitpid(2), which has reaped the child; -1: another part of the process has. */
 typedef void (*RdmadChildFunc)(pid_t pid, int status, gpointer data);
 
-/* Level-triggered and persistent: fires until the descriptor is no longer ready or wanted.
- * RDMAD_ERROR_FAILED: epoll does not take the descriptor, or has no room. */
+/* Adds a level-triggered, persistent event: `fn` is called while the descriptor is ready and wanted.
+ * RDMAD_ERROR_FAILED: epoll rejects the descriptor, or has no room. */
 RDMAD_API RdmadEvent *rdmad_loop_add_io(RdmadLoop *loop, RdmadModule *owner, int fd, RdmadIo want,
 					RdmadIoFunc fn, gpointer data,
 					GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Changes what an io event waits for; 0: nothing for now, which never fails.  FALSE with errno:
- * epoll has refused, and the event waits for nothing until the next call. */
+/* Changes what an io event waits for; 0, nothing, never fails.  FALSE with errno: epoll has failed, and
+ * the event waits for nothing until the next call. */
 RDMAD_API gboolean rdmad_event_want(RdmadEvent *ev, RdmadIo want);
-/* Served after all others, one a turn of the loop: for requests of untrusted clients.  Not from the
- * event's own callback. */
+/* Gives the event low priority, for requests of untrusted clients: it is served after all others, one a
+ * turn of the loop.  Must not be called from the event's own callback. */
 RDMAD_API void rdmad_event_set_low(RdmadEvent *ev);
 
-/* Made disarmed; one-shot, so that a slow callback cannot queue behind itself. */
+/* Adds a disarmed timer.  It is one-shot, so that a slow callback cannot queue behind itself. */
 RDMAD_API RdmadEvent *rdmad_loop_add_timer(RdmadLoop *loop, RdmadModule *owner, RdmadTimerFunc fn,
 					   gpointer data) G_GNUC_WARN_UNUSED_RESULT;
-/* Arming again replaces the time.  0 means: on the next turn of the loop. */
+/* Arms the timer, and replaces an earlier time.  0: for the next turn of the loop. */
 RDMAD_API void rdmad_event_arm(RdmadEvent *ev, guint delay_ms);
-/* The same, but an earlier time stays. */
+/* Arms the timer unless it is armed for an earlier time. */
 RDMAD_API void rdmad_event_arm_within(RdmadEvent *ev, guint delay_ms);
-/* Fires at the end of this turn, after all events that are ready: what each of them leaves to be done is
- * done once for all.  Until it has fired it is armed. */
+/* Arms the timer for the end of this turn, after all ready events: work that several of them cause is done
+ * once.  It is armed until then. */
 RDMAD_API void rdmad_event_arm_for_turn(RdmadEvent *ev);
 RDMAD_API void rdmad_event_disarm(RdmadEvent *ev);
 RDMAD_API gboolean rdmad_event_armed(const RdmadEvent *ev);
 
-/* Fires once, when `pid` (a child of this process) has ended.  NULL when there is no such child. */
+/* Calls `fn` once, when the child `pid` of this process has ended, after freeing the event.
+ * RDMAD_ERROR_FAILED: no such child. */
 RDMAD_API RdmadEvent *rdmad_loop_add_child(RdmadLoop *loop, RdmadModule *owner, pid_t pid,
 					   RdmadChildFunc fn, gpointer data,
 					   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* May be called from the event's own callback.  Does nothing if `ev` is NULL. */
 RDMAD_API void rdmad_event_free(RdmadEvent *ev);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadEvent, rdmad_event_free)

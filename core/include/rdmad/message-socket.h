@@ -2,8 +2,8 @@
 /*
  * Messages that carry descriptors, over unix sockets of type SOCK_SEQPACKET
  *
- * A message arrives whole or not at all.  Descriptors are close-on-exec; those of a message that is
- * refused are closed.
+ * A message arrives whole or not at all.  Received descriptors are close-on-exec; the descriptors of a
+ * rejected message are closed.
  */
 #pragma once
 
@@ -14,69 +14,71 @@
 #define RDMAD_MESSAGE_FDS_MAX  16u
 
 typedef struct {
-	guint8 *bytes;			/* and a NUL that is not counted */
-	gsize size;			/* at least 1 */
-	int fds[RDMAD_MESSAGE_FDS_MAX]; /* rdmad_steal_fd() keeps one */
+	guint8 *bytes;			/* followed by a NUL that is not counted */
+	gsize size;			/* bytes, at least 1 */
+	int fds[RDMAD_MESSAGE_FDS_MAX]; /* closed with the message unless rdmad_steal_fd() took them */
 	guint n_fds;
 } RdmadMessage;
 
+/* Does nothing if `message` is NULL. */
 RDMAD_API void rdmad_message_free(RdmadMessage *message);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadMessage, rdmad_message_free)
 
-/* 0 of a maximum: the largest that is possible, but for `fds_max`: none. */
+/* Limits of received messages and of peers. */
 typedef struct {
-	guint size_max;
-	guint fds_max;
-	guint peers_max;      /* of a server; 0: 64 */
-	guint unanswered_max; /* messages of a peer that were not answered yet; 0: 1 */
-	guint deadline_ms;    /* for a peer to send when it has nothing to wait for; 0: for ever */
+	guint size_max;	      /* bytes; 0: RDMAD_MESSAGE_SIZE_MAX */
+	guint fds_max;	      /* 0: none */
+	guint peers_max;      /* connections of a server; 0: 64 */
+	guint unanswered_max; /* messages of a peer without a response; 0: 1 */
+	guint deadline_ms; /* until the next message of a peer that awaits no response; 0: none */
 } RdmadMessageLimits;
 
-/* ---- on any thread: one message each; they block where the socket does ---- */
+/* ---- for any thread: one message; they block if the socket does ---- */
 
-/* Two connected sockets, one for another process; the caller's. */
+/* Makes two connected, close-on-exec sockets, one for another process; the caller closes both. */
 RDMAD_API gboolean rdmad_message_pair(int *ours, int *theirs, GError **error);
 
-/* `fds` stay the caller's.  RDMAD_ERROR_GONE: the other end is closed; RDMAD_ERROR_UNAVAILABLE: no
- * room now; RDMAD_ERROR_LIMIT: too large. */
+/* Sends a message of at least one byte; the caller keeps `fds`.  RDMAD_ERROR_GONE: the other end is closed;
+ * RDMAD_ERROR_UNAVAILABLE: no room now; RDMAD_ERROR_LIMIT: the message is too large. */
 RDMAD_API gboolean rdmad_message_send(int socket, const void *bytes, gsize size, const int *fds,
 				      guint n_fds, GError **error);
-/* RDMAD_ERROR_GONE: the other end is closed; RDMAD_ERROR_UNAVAILABLE: nothing there now;
- * RDMAD_ERROR_LIMIT: larger than `limits`. */
+/* Receives a message.  RDMAD_ERROR_GONE: the other end is closed; RDMAD_ERROR_UNAVAILABLE: no message now;
+ * RDMAD_ERROR_LIMIT: the message exceeds `size_max` or `fds_max`. */
 RDMAD_API RdmadMessage *rdmad_message_receive(int socket, const RdmadMessageLimits *limits,
 					      GError **error);
 
 /* ---- on the loop ---- */
 
 typedef struct {
-	/* The descriptors that are left in `message` are closed, and it is freed, after the
-	 * call. */
+	/* Called for each message, which is freed after the call, with the descriptors that are left in
+	 * it. */
 	void (*message)(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data);
-	/* The peer hung up, broke a limit or was too late; one of a server has sent something
-	 * before.  It is invalid after the call.  Not called after rdmad_message_peer_close(). */
+	/* Called when the peer has disconnected, exceeded a limit or missed its deadline; it is invalid
+	 * after the call.  Not called for a server's peer before its first message, nor after
+	 * rdmad_message_peer_close(). */
 	void (*gone)(RdmadMessagePeer *peer, gpointer data);
 } RdmadMessageOps;
 
-/* Listens at `path` with mode 0600; only root and rdmad's own user may connect (SO_PEERCRED).
- * `limits` is copied, `ops` must outlive the server.  RDMAD_ERROR_BUSY: another server listens
- * there. */
+/* Listens at `path` with mode 0600; only root and rdmad's own user may connect (SO_PEERCRED, unix(7)).  A
+ * stale socket is removed.  `limits` is copied, `ops` must outlive the server.  RDMAD_ERROR_BUSY: the
+ * path has a live socket or a file of another type. */
 RDMAD_API RdmadMessageServer *rdmad_message_server_new(RdmadLoop *loop, RdmadModule *owner,
 						       const char *path,
 						       const RdmadMessageLimits *limits,
 						       const RdmadMessageOps *ops, gpointer data,
 						       GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Closes its peers, without `gone`, and removes the file.  NULL is fine. */
+/* Closes its peers, without `gone`, and removes the file.  Does nothing if `server` is NULL. */
 RDMAD_API void rdmad_message_server_free(RdmadMessageServer *server);
 
-/* The loop's side of a connected socket, a socketpair's for example, which is taken over. */
+/* Takes over a connected socket, such as that of a pair, also on failure. */
 RDMAD_API RdmadMessagePeer *rdmad_message_peer_new(RdmadLoop *loop, RdmadModule *owner, int socket,
 						   const RdmadMessageLimits *limits,
 						   const RdmadMessageOps *ops, gpointer data,
 						   GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Sends an answer, or a message of its own.  Errors as those of rdmad_message_send(). */
+/* Sends a response, or another message.  Errors are those of rdmad_message_send(). */
 RDMAD_API gboolean rdmad_message_peer_send(RdmadMessagePeer *peer, const void *bytes, gsize size,
 					   const int *fds, guint n_fds, GError **error);
-/* NULL is fine. */
+/* Closes the connection and frees the peer.  Does nothing if `peer` is NULL. */
 RDMAD_API void rdmad_message_peer_close(RdmadMessagePeer *peer);
-/* The process that connected, as it was then; 0: unknown. */
+/* Returns the pid of the process that connected, at that time; 0: unknown. */
 RDMAD_API pid_t rdmad_message_peer_pid(const RdmadMessagePeer *peer);

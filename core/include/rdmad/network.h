@@ -2,15 +2,16 @@
 /*
  * Links, addresses, routes, rules and sysctls of a network namespace, and RDMA devices in it
  *
- * All but the watch block, for milliseconds where the kernel waits for RCU: call them from the `run` of
- * a job (work.h), one thread at a time for one RdmadNetwork.  Descriptors of namespaces stay the
- * caller's.
+ * All functions that exchange messages with the kernel block, some for milliseconds because the kernel
+ * waits for RCU: call them from the `run` of a job (work.h), and those of one RdmadNetwork from one
+ * thread at a time.  The watch is for the loop.  The caller keeps descriptors of namespaces.  Lists are
+ * NULL after an error.
  *
- * Errors: RDMAD_ERROR_NOT_FOUND (no such link, address, route or rule), RDMAD_ERROR_BUSY (it is
- * there already, or in use), RDMAD_ERROR_INVALID (refused without a request to the kernel),
- * RDMAD_ERROR_TIMEOUT, RDMAD_ERROR_UNAVAILABLE (a list that changed each time it was read),
- * RDMAD_ERROR_LIMIT (a list of more than 65536 entries), RDMAD_ERROR_FAILED; the message has the
- * kernel's own explanation where it gives one.  rdmad_network_errnum() has its errno.
+ * Errors: RDMAD_ERROR_NOT_FOUND (no such link, address, route or rule), RDMAD_ERROR_BUSY (it exists, or
+ * is in use), RDMAD_ERROR_INVALID (rejected without a request to the kernel), RDMAD_ERROR_TIMEOUT,
+ * RDMAD_ERROR_UNAVAILABLE (a list that changed at each reading), RDMAD_ERROR_LIMIT (a list of more than
+ * 65536 entries), RDMAD_ERROR_FAILED.  The message has the kernel's explanation, if any;
+ * rdmad_network_errnum() returns its errno.
  *
  * Sources: rtnetlink(7), include/uapi/linux/{if_link,if_addr,rtnetlink,fib_rules,neighbour}.h,
  * include/uapi/rdma/rdma_netlink.h.
@@ -19,20 +20,20 @@
 
 #include <rdmad/address.h>
 
-/* `netns`: a descriptor; 0: rdmad's own namespace. */
+/* Opens the namespace of the descriptor `netns`; 0: rdmad's own. */
 RDMAD_API RdmadNetwork *rdmad_network_open(int netns, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Of rdmad_executor_open(): a socket that somebody opened in a namespace, for looking; taken over. */
+/* Takes over a socket of rdmad_executor_open(), for reading only. */
 RDMAD_API RdmadNetwork *rdmad_network_adopt(int socket, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 RDMAD_API void rdmad_network_close(RdmadNetwork *net);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadNetwork, rdmad_network_close)
-/* Of the last call; 0: it succeeded. */
+/* Returns the errno of the last call; 0: success. */
 RDMAD_API int rdmad_network_errnum(const RdmadNetwork *net);
-/* The id of another namespace in this one (RdmadLink.parent_netns); -1: it has none. */
+/* Stores the number of the namespace `netns` in this one (RdmadLink.parent_netns); -1: none. */
 RDMAD_API gboolean rdmad_network_netns_number(RdmadNetwork *net, int netns, int *number,
 					      GError **error);
 
-/* `hint` comes from the loop when links, addresses, routes or rules of rdmad's own namespace may have
- * changed, once for each batch of messages; a hint may be for nothing. */
+/* Calls `hint` from the loop when links, addresses, routes or rules of rdmad's own namespace may have
+ * changed, once for each batch of messages. */
 RDMAD_API RdmadNetworkWatch *rdmad_network_watch_new(RdmadLoop *loop, RdmadModule *owner,
 						     void (*hint)(gpointer data), gpointer data,
 						     GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -40,12 +41,12 @@ RDMAD_API void rdmad_network_watch_free(RdmadNetworkWatch *watch);
 
 /* ---- Internet addresses ---- */
 
-/* "192.0.2.7/24"; g_free() */
+/* Returns "192.0.2.7/24"; g_free() */
 RDMAD_API char *rdmad_ip_format(const RdmadIp *ip);
 
 /* ---- links ---- */
 
-/* 1 to 15 bytes that are no path, no template ("eth%d") and no space.  RDMAD_ERROR_INVALID. */
+/* Checks a name with rdmad_interface_name_is_valid().  RDMAD_ERROR_INVALID. */
 RDMAD_API gboolean rdmad_interface_name_check(const char *name, GError **error);
 
 typedef struct {
@@ -53,9 +54,9 @@ typedef struct {
 	char *mac;
 	guint vlan, qos;
 	gboolean is_8021ad;
-	guint min_rate, max_rate;     /* Mbit/s; 0: no limit */
-	int spoofchk, trust;	      /* 1, 0, -1: unknown */
-	int link_state;		      /* 0: as the port, 1: up, 2: down, -1: unknown */
+	guint min_rate, max_rate; /* Mbit/s; 0: no limit */
+	int spoofchk, trust;	  /* 1, 0, -1: unknown */
+	int link_state; /* IFLA_VF_LINK_STATE_*: 0 as the port, 1 up, 2 down; -1: unknown */
 	guint64 node_guid, port_guid; /* 0: none */
 } RdmadVf;
 
@@ -63,7 +64,7 @@ typedef struct {
 	int ifindex;
 	char *name;
 	char **altnames;
-	char *kind;		   /* "macvlan", "veth", ...; NULL: a physical one */
+	char *kind;		   /* "macvlan", "veth", ...; NULL: a physical link */
 	int parent;		   /* ifindex of the link below; 0: none */
 	int parent_netns;	   /* number of the namespace of `parent`; -1: the same */
 	int master;		   /* ifindex of the bond or bridge above; 0: none */
@@ -71,9 +72,9 @@ typedef struct {
 	guint mtu;
 	guint flags; /* IFF_UP, ... */
 	gboolean up;
-	int carrier;	       /* 1, 0, -1: unknown, as that of a link that is down */
+	int carrier;	       /* 1, 0; -1: unknown, such as of a link that is down */
 	int carrier_changes;   /* -1: unknown */
-	const char *operstate; /* as sysfs writes it, or NULL */
+	const char *operstate; /* as in sysfs, or NULL */
 	RdmadVf *vfs;
 	guint n_vfs;
 } RdmadLink;
@@ -81,18 +82,18 @@ typedef struct {
 RDMAD_API void rdmad_link_free(RdmadLink *link);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadLink, rdmad_link_free)
 
-/* Of RdmadLink, without virtual functions. */
+/* Returns an array of RdmadLink, without their virtual functions. */
 RDMAD_API GPtrArray *rdmad_links_list(RdmadNetwork *net, GError **error);
-/* By name or alternative name. */
+/* Return a link by its name or alternative name, or by its index. */
 RDMAD_API RdmadLink *rdmad_link_get(RdmadNetwork *net, const char *name, GError **error);
 RDMAD_API RdmadLink *rdmad_link_get_index(RdmadNetwork *net, int ifindex, GError **error);
 
-/* Zeroes are the kernel's own defaults. */
+/* A link to be made.  Members that are 0 or NULL have the kernel's defaults. */
 typedef struct {
 	const char *kind; /* "macvlan", "ipvlan", "vlan", "ipoib", "veth", "dummy" */
 	const char *name;
 	int parent; /* ifindex in the namespace of the RdmadNetwork */
-	int netns;  /* where the link is to be; 0: there as well */
+	int netns;  /* descriptor of the link's namespace; 0: that of the RdmadNetwork */
 	const char *mac;
 	guint mtu;
 	gboolean up;
@@ -101,41 +102,41 @@ typedef struct {
 	guint vlan;	    /* vlan: 1 to 4094 */
 	gboolean is_8021ad; /* vlan */
 	guint pkey;	    /* ipoib; 0: the parent's */
-	const char *peer;   /* veth: the other end's name */
-	int peer_netns;	    /* veth; 0: the socket's */
+	const char *peer;   /* veth: name of the other end */
+	int peer_netns;	    /* veth: descriptor of its namespace; 0: that of the RdmadNetwork */
 } RdmadLinkSpec;
 
-/* One message: the link is never in another namespace or without its name. */
+/* Makes a link by one message, so that it is never in another namespace or without its name. */
 RDMAD_API gboolean rdmad_link_create(RdmadNetwork *net, const RdmadLinkSpec *spec, GError **error);
 
-/* Zeroes are left as they are. */
+/* A change of a link.  Members that are 0 or NULL are kept. */
 typedef struct {
 	const char *name;
 	const char *mac;
 	guint mtu;
 	int up;	     /* 1: up, -1: down */
-	int netns;   /* to be moved to, under `name` if that is given */
-	int ifindex; /* to have there */
+	int netns;   /* descriptor of the namespace to move to, as `name` if set */
+	int ifindex; /* its index there */
 } RdmadLinkChange;
 
 /*
- * A move to a namespace where `name` is taken may fail with EEXIST after the link was moved, under
- * its old name (up to and including kernel 6.18): look for it there.
+ * Changes a link.  A move to a namespace where `name` exists may fail with EEXIST after the link was
+ * moved, under its old name (up to and including kernel 6.18): look for the link there.
  */
 RDMAD_API gboolean rdmad_link_change(RdmadNetwork *net, int ifindex, const RdmadLinkChange *change,
 				     GError **error);
-/* `there` FALSE: takes it away. */
+/* Adds an alternative name, or removes it if `there` is FALSE. */
 RDMAD_API gboolean rdmad_link_set_altname(RdmadNetwork *net, int ifindex, const char *name,
 					  gboolean there, GError **error);
-/* All at once: the kernel waits for RCU once, not for each.  Links that are gone already are no
- * error. */
+/* Deletes all links at once, because the kernel then waits for RCU once, not for each.  A missing link is
+ * no error. */
 RDMAD_API gboolean rdmad_links_delete(RdmadNetwork *net, const int *ifindexes, guint n,
 				      GError **error);
 
 typedef enum {
 	RDMAD_VF_MAC = 1 << 0,
 	RDMAD_VF_VLAN = 1 << 1, /* with qos and is_8021ad */
-	RDMAD_VF_RATE = 1 << 2, /* both */
+	RDMAD_VF_RATE = 1 << 2, /* min_rate and max_rate */
 	RDMAD_VF_SPOOFCHK = 1 << 3,
 	RDMAD_VF_TRUST = 1 << 4,
 	RDMAD_VF_LINK_STATE = 1 << 5,
@@ -143,7 +144,7 @@ typedef enum {
 	RDMAD_VF_PORT_GUID = 1 << 7,
 } RdmadVfFields;
 
-/* Sets the given fields of virtual function `vf->number`, of the physical function `ifindex`. */
+/* Sets the given fields of virtual function `vf->number` of the physical function `ifindex`. */
 RDMAD_API gboolean rdmad_vf_set(RdmadNetwork *net, int ifindex, const RdmadVf *vf,
 				RdmadVfFields fields, GError **error);
 
@@ -156,14 +157,14 @@ typedef struct {
 	RdmadIp broadcast;
 	guint flags;		    /* IFA_F_NODAD, IFA_F_NOPREFIXROUTE, ... */
 	guint scope;		    /* RT_SCOPE_* */
-	guint metric;		    /* of its prefix's route; 0: the kernel's own */
-	guint valid_s, preferred_s; /* 0: for ever; a deprecated one has IFA_F_DEPRECATED */
+	guint metric;		    /* of its prefix's route; 0: the kernel's default */
+	guint valid_s, preferred_s; /* 0: unlimited; a deprecated address has IFA_F_DEPRECATED */
 	char label[16];		    /* IPv4; "": the name of the link */
 } RdmadAddress;
 
-/* Of RdmadAddress, g_free(); `ifindex` 0: of all links. */
+/* Returns an array of RdmadAddress, which frees them; `ifindex` 0: of all links. */
 RDMAD_API GPtrArray *rdmad_addresses_list(RdmadNetwork *net, int ifindex, GError **error);
-/* One that is there gets the new flags and times. */
+/* Adds an address, or sets flags and times of the existing one. */
 RDMAD_API gboolean rdmad_address_replace(RdmadNetwork *net, const RdmadAddress *address,
 					 GError **error);
 RDMAD_API gboolean rdmad_address_add(RdmadNetwork *net, const RdmadAddress *address,
@@ -179,9 +180,10 @@ typedef struct {
 	RdmadMac mac;
 } RdmadNeighbour;
 
-/* Of RdmadNeighbour, g_free(): the permanent entries, without proxies; `ifindex` 0: of all links. */
+/* Returns an array of RdmadNeighbour, which frees them: the permanent entries, without proxies; `ifindex`
+ * 0: of all links. */
 RDMAD_API GPtrArray *rdmad_neighbours_list(RdmadNetwork *net, int ifindex, GError **error);
-/* A permanent entry. */
+/* Adds a permanent entry, or replaces the existing one. */
 RDMAD_API gboolean rdmad_neighbour_replace(RdmadNetwork *net, int ifindex, const RdmadIp *ip,
 					   const char *mac, GError **error);
 RDMAD_API gboolean rdmad_neighbour_delete(RdmadNetwork *net, int ifindex, const RdmadIp *ip,
@@ -192,7 +194,7 @@ RDMAD_API gboolean rdmad_neighbour_delete(RdmadNetwork *net, int ifindex, const 
 #define RDMAD_ROUTE_HOPS_MAX 16u
 
 typedef struct {
-	RdmadIp gateway; /* none: on the link */
+	RdmadIp gateway; /* not set: on the link */
 	int ifindex;
 	guint weight; /* 1 to 256; 0: 1 */
 	gboolean onlink;
@@ -200,7 +202,7 @@ typedef struct {
 
 typedef struct {
 	int family;
-	RdmadIp to;	/* none: the default route */
+	RdmadIp to;	/* not set: the default route */
 	guint table;	/* 0: main */
 	guint type;	/* RTN_*; 0: unicast */
 	guint protocol; /* RTPROT_*; 0: static */
@@ -209,11 +211,12 @@ typedef struct {
 	RdmadIp source;	   /* preferred source address */
 	guint mtu, advmss; /* 0: the link's */
 	RdmadRouteHop hops[RDMAD_ROUTE_HOPS_MAX];
-	guint n_hops;	  /* 0: none, as a blackhole has it */
-	gboolean partial; /* listed: it has more hops than these */
+	guint n_hops;	  /* 0: none, such as of a blackhole */
+	gboolean partial; /* listed routes: there are more hops */
 } RdmadRoute;
 
-/* Of RdmadRoute, g_free(), of AF_INET, AF_INET6 or, with AF_UNSPEC, both; `table`, `ifindex` 0: any. */
+/* Returns an array of RdmadRoute, which frees them, of AF_INET, AF_INET6 or, with AF_UNSPEC, both,
+ * without cached routes; `table`, `ifindex` 0: any. */
 RDMAD_API GPtrArray *rdmad_routes_list(RdmadNetwork *net, int family, guint table, int ifindex,
 				       GError **error);
 RDMAD_API gboolean rdmad_route_add(RdmadNetwork *net, const RdmadRoute *route, GError **error);
@@ -224,14 +227,15 @@ RDMAD_API gboolean rdmad_route_delete(RdmadNetwork *net, const RdmadRoute *route
 
 typedef struct {
 	int family;
-	RdmadIp from, to; /* none: any */
+	RdmadIp from, to; /* not set: any */
 	guint priority;
 	guint table;
 	char iif[16], oif[16]; /* "": any */
-	guint protocol;	       /* RTPROT_* of who made it */
+	guint protocol;	       /* RTPROT_* of its maker */
 } RdmadRule;
 
-/* Of RdmadRule, g_free(): those that look up a table; `family` as above. */
+/* Returns an array of RdmadRule, which frees them: the rules that look up a table, without inverted ones;
+ * `family` as above. */
 RDMAD_API GPtrArray *rdmad_rules_list(RdmadNetwork *net, int family, GError **error);
 RDMAD_API gboolean rdmad_rule_add(RdmadNetwork *net, const RdmadRule *rule, GError **error);
 RDMAD_API gboolean rdmad_rule_delete(RdmadNetwork *net, const RdmadRule *rule, GError **error);
@@ -239,28 +243,28 @@ RDMAD_API gboolean rdmad_rule_delete(RdmadNetwork *net, const RdmadRule *rule, G
 /* ---- sysctls ---- */
 
 typedef struct {
-	const char *name; /* "net/ipv4/conf/eth0.100/arp_ignore": below net/, with slashes */
+	const char *name; /* below net/, with slashes: "net/ipv4/conf/eth0.100/arp_ignore" */
 	const char *value;
 } RdmadSysctl;
 
-/* In their order, up to the first that fails; RDMAD_ERROR_NOT_FOUND names it. */
+/* Writes sysctls in order, up to the first failure.  RDMAD_ERROR_NOT_FOUND: a sysctl, which is named,
+ * does not exist. */
 RDMAD_API gboolean rdmad_sysctls_write(int netns, const RdmadSysctl *sysctls, guint n,
 				       GError **error);
-/* Those that have another value; one that a kernel or driver does not have is passed over. */
+/* Writes the sysctls that have another value, and skips missing ones. */
 RDMAD_API gboolean rdmad_sysctls_restore(int netns, const RdmadSysctl *sysctls, guint n,
 					 GError **error);
-/* Names in a directory ("net/ipv4/conf/eth0"), in no order; g_strfreev() */
+/* Returns the names in a directory ("net/ipv4/conf/eth0"), unordered; g_strfreev() */
 RDMAD_API char **rdmad_sysctls_list(int netns, const char *directory, GError **error);
-/* Without the line's end; g_free() */
-/* The value that a descriptor of rdmad_executor_open() shows; g_free() */
+/* Return the value of a descriptor of rdmad_executor_open(), or of a sysctl, without its newline;
+ * g_free() */
 RDMAD_API char *rdmad_sysctl_read_fd(int fd, GError **error);
 RDMAD_API char *rdmad_sysctl_read(int netns, const char *name, GError **error);
 
 /* ---- RDMA devices ---- */
 
-/* "shared" or "exclusive"; NOT_FOUND: this kernel has no such mode. */
+/* Returns "shared" or "exclusive".  RDMAD_ERROR_NOT_FOUND: the kernel has no such mode. */
 RDMAD_API const char *rdmad_rdma_netns_mode(GError **error);
-/* Moves an RDMA device that is in the namespace `from`, where the request is made, to `to`.  0:
- * rdmad's own.  RDMAD_ERROR_FAILED with EOPNOTSUPP's words: shared mode, or a driver that
- * cannot. */
+/* Moves an RDMA device from the namespace `from`, in which the request is made, to `to`; 0: rdmad's own.
+ * RDMAD_ERROR_FAILED with the text of EOPNOTSUPP: shared mode, or no support in the driver. */
 RDMAD_API gboolean rdmad_rdma_move(int from, const char *device, int to, GError **error);

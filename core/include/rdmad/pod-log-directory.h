@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pod log directory: from uids to pods
+ * Pod log directory: maps uids to pods
  *
- * Cgroups contain uids only.  Kubelet keeps a directory of logs for each pod of the node,
- * NAMESPACE_NAME_UID (pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory); for a static pod
- * the uid is a hash there as it is in the cgroup.
+ * Names of cgroups have only uids.  Kubelet keeps a log directory for each pod of the node,
+ * NAMESPACE_NAME_UID (pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory).  The uid of a static
+ * pod is a hash, there as in its cgroup.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ typedef struct {
 	char *pod_namespace, *pod_name, *uid;
 } RdmadPodLogDirectory;
 
-/* From the name of a directory.  FALSE: it is not a pod's, and `directory` is cleared. */
+/* Parses the name of a directory.  Returns FALSE, and clears `directory`, if it is not a pod's. */
 RDMAD_API gboolean rdmad_pod_log_directory_parse(const char *name, RdmadPodLogDirectory *directory);
 RDMAD_API void rdmad_pod_log_directory_clear(RdmadPodLogDirectory *directory);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RdmadPodLogDirectory, rdmad_pod_log_directory_clear)

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files for others to read, whatever the umask
+ * Public files: files that other users may read, whatever the umask
  *
- * Readers see a file's old text or its new one, never a part, after a power failure as well.  A file is written as ".NAME.tmp"
- * beside its place and renamed; one that a kill left behind is overwritten by the next write.
+ * A reader sees the old text of a file or the new one, never a part, also after a power failure.  A file
+ * is written as ".NAME.tmp" in its directory, and renamed.  If a process is killed meanwhile, the next
+ * write replaces ".NAME.tmp".
  */
 #pragma once
 
 #include <rdmad/types.h>
 #include <sys/types.h>
 
-/* Opens a directory and makes what is missing of its absolute path, with mode 0755.  `flags` is
- * O_NOFOLLOW or, for a directory that is not ours alone, 0.  -1: RDMAD_ERROR_FAILED. */
+/* Returns a descriptor of a directory, or -1.  Missing directories of its absolute path are made with
+ * mode 0755.  `flags` is O_NOFOLLOW or, for a directory that rdmad shares with others, 0.
+ * RDMAD_ERROR_FAILED. */
 RDMAD_API int rdmad_public_dir_open(const char *path, int flags,
 				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Writes or replaces `name` in the open directory `dir`; `path`, of the directory, is for errors.
- * RDMAD_ERROR_FAILED: the file is as it was. */
+/* Writes or replaces `name` in the open directory `dir`, whose `path` is for errors.  RDMAD_ERROR_FAILED:
+ * the file is unchanged. */
 RDMAD_API gboolean rdmad_public_file_write(int dir, const char *path, const char *name,
 					   const char *text, mode_t mode, GError **error);
-/* The same of bytes that are not text. */
+/* Writes or replaces `name` as rdmad_public_file_write() does. */
 RDMAD_API gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *name,
 						 GBytes *bytes, mode_t mode, GError **error);
-/* Whether `name` is of a file that a write had not finished. */
+/* Returns whether `name` is that of an unfinished file: ".*.tmp". */
 RDMAD_API gboolean rdmad_public_file_is_unfinished(const char *name);
-/* Removes what an interrupted write of `name` left. */
+/* Removes the unfinished file of `name`. */
 RDMAD_API void rdmad_public_file_clean(int dir, const char *name);

@@ -2,7 +2,7 @@
 /*
  * Socket file: distinguishes a server at a path from its successor
  *
- * The change time belongs to it, because file systems use the numbers of inodes again.
+ * The identity includes the change time, because filesystems reuse inode numbers.
  */
 #pragma once
 
@@ -15,8 +15,9 @@ typedef struct {
 	gint64 changed_ns;
 } RdmadSocketFile;
 
-/* FALSE: there is no socket at `path`, or it cannot be seen; `file` is cleared. */
+/* Stores the identity of the socket at `path`.  Returns FALSE, and clears `file`, if there is no socket
+ * or stat(2) fails. */
 RDMAD_API gboolean rdmad_socket_file_identify(const char *path, RdmadSocketFile *file);
 RDMAD_API gboolean rdmad_socket_file_equal(const RdmadSocketFile *a, const RdmadSocketFile *b);
-/* TRUE: no server listens at the socket any more. */
+/* Returns whether no server listens at the socket (ECONNREFUSED). */
 RDMAD_API gboolean rdmad_socket_file_is_dead(const char *path);

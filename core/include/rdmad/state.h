@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A module's own tables in the state database (SQLite; <state-dir>/rdmad.db)
+ * Tables of a module in the state database (SQLite; <state-dir>/rdmad.db)
  *
- * A write is on the disk when rdmad_tables_write() returns TRUE: respond after it.  Only on the
- * loop, and no other write, of allocations for example, from within one.
+ * A write is on the disk when rdmad_tables_write() returns TRUE: respond after it.  All functions are for
+ * the loop.  A write must not contain another write, for example of allocations.
  *
- * All names that a module makes in the database begin with "module_", its own name and "_", with
+ * All names that a module creates in the database begin with "module_", the module's name and "_", with
  * "_" for "-": module_cni_journal.
  */
 #pragma once
@@ -13,22 +13,21 @@
 #include <rdmad/types.h>
 
 typedef struct {
-	const char *name; /* the module's */
-	/* SQL, NULL-terminated: entry N leads from version N to N + 1.  Never edit one that was
-	 * released: add another. */
+	const char *name; /* the module's name */
+	/* SQL, NULL-terminated: entry N migrates from version N to N + 1.  Never change a released entry:
+	 * add another. */
 	const char *const *migrations;
-	/* The database was lost under the daemon and made again: writes all rows that there should
-	 * be. It is inside a transaction, and what the tables have may be old: delete all rows
-	 * first. NULL: the tables are left as they are found. */
+	/* Called in a transaction after the database was lost and made again: deletes all rows, which may
+	 * be old, and writes the rows anew.  NULL: the tables stay as they are found. */
 	gboolean (*rewrite)(RdmadTables *tables, gpointer data, GError **error);
 } RdmadTablesClass;
 
-/* Makes or migrates the tables.  RDMAD_ERROR_ABI: they are of a newer version of the module;
- * RDMAD_ERROR_FAILED. */
+/* Makes or migrates the tables.  `klass` must outlive them.  RDMAD_ERROR_ABI: the tables are of a newer
+ * version of the module; RDMAD_ERROR_FAILED. */
 RDMAD_API RdmadTables *rdmad_tables_open(RdmadState *state, RdmadModule *owner,
 					 const RdmadTablesClass *klass, gpointer data,
 					 GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* NULL is fine. */
+/* Frees `tables`, not the rows.  Does nothing if `tables` is NULL. */
 RDMAD_API void rdmad_tables_close(RdmadTables *tables);
 
 /* ---- values ---- */
@@ -40,7 +39,7 @@ typedef enum {
 	RDMAD_VALUE_BYTES
 } RdmadValueType;
 
-/* For ?1, ?2, ...; valid during the call. */
+/* A value of a parameter ?1, ?2, ..., borrowed during the call. */
 typedef struct {
 	RdmadValueType type;
 	gint64 number;
@@ -49,7 +48,7 @@ typedef struct {
 } RdmadValue;
 
 #define RDMAD_INT(n) ((RdmadValue){ RDMAD_VALUE_INT, (n), NULL, 0 })
-/* NULL is SQL's NULL. */
+/* `text` NULL: SQL's NULL. */
 #define RDMAD_TEXT(text)     ((RdmadValue){ RDMAD_VALUE_TEXT, 0, (text), 0 })
 #define RDMAD_BYTES(data, n) ((RdmadValue){ RDMAD_VALUE_BYTES, 0, (data), (n) })
 #define RDMAD_VALUES(...)                                                                          \
@@ -57,33 +56,34 @@ typedef struct {
 
 /* ---- writing ---- */
 
-/* All that `fn` runs is on the disk when this returns TRUE, or nothing is.  `fn` may be called a
- * second time, when the database was lost during the first. */
+/* Calls `fn` in a transaction, which is on the disk when TRUE is returned, and else rolled back.  `fn` is
+ * called a second time if the database was lost during the first. */
 RDMAD_API gboolean rdmad_tables_write(RdmadTables *tables,
 				      gboolean (*fn)(RdmadTables *tables, gpointer data,
 						     GError **error),
 				      gpointer data, GError **error);
-/* The same for what no longer matters once the machine has stopped: it survives the end of rdmad at any
- * moment, but not a power cut, and does not wait for the disk. */
+/* Writes as rdmad_tables_write() does, without waiting for the disk, for state that ends with the boot:
+ * it survives the end of rdmad at any moment, but not a power failure. */
 RDMAD_API gboolean rdmad_tables_write_for_boot(RdmadTables *tables,
 					       gboolean (*fn)(RdmadTables *tables, gpointer data,
 							      GError **error),
 					       gpointer data, GError **error);
-/* One statement without rows: within rdmad_tables_write() and `rewrite`.  RDMAD_ERROR_BUSY: a
- * constraint, such as a key that is there already. */
+/* Runs a statement without rows, only in rdmad_tables_write() and `rewrite`.  RDMAD_ERROR_BUSY: a violated
+ * constraint, such as an existing key. */
 RDMAD_API gboolean rdmad_tables_run(RdmadTables *tables, const char *sql, const RdmadValue *values,
 				    gsize n_values, GError **error);
-/* Rows that the last statement inserted, changed or deleted. */
+/* Returns the number of rows that the last statement inserted, changed or deleted. */
 RDMAD_API guint rdmad_tables_changed(const RdmadTables *tables);
 
 /* ---- reading ---- */
 
-/* Called for each row; FALSE with an error set ends the reading. */
+/* Called for each row.  Returns FALSE, with an error, to stop. */
 typedef gboolean (*RdmadRowFunc)(const RdmadRow *row, gpointer data, GError **error);
 RDMAD_API gboolean rdmad_tables_read(RdmadTables *tables, const char *sql, const RdmadValue *values,
 				     gsize n_values, RdmadRowFunc fn, gpointer data,
 				     GError **error);
-/* Columns from 0.  Texts and bytes are valid during the call; NULL for SQL's NULL. */
+/* Return the value of a column, from 0.  Texts and bytes are valid during the call of RdmadRowFunc, and
+ * NULL for SQL's NULL. */
 RDMAD_API gint64 rdmad_row_int(const RdmadRow *row, guint column);
 RDMAD_API const char *rdmad_row_text(const RdmadRow *row, guint column);
 RDMAD_API const void *rdmad_row_bytes(const RdmadRow *row, guint column, gsize *size);

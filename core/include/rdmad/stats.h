@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stats: what rdmad counts of itself
+ * Stats: metrics of rdmad itself
  *
- * Core and modules register families here; an exporter (the metrics module) reads them all. Names
- * follow Prometheus: base units, the unit at the end, counters WITHOUT "_total".  Loop only; cheap
- * whether or not anybody reads.
+ * The core and modules register families; an exporter (the metrics module) reads them all.  Names follow
+ * Prometheus: base units, the unit at the end, but counters without "_total".  All functions are for the
+ * loop.  Counting is cheap, with a reader or without.
  */
 #pragma once
 
 #include <rdmad/types.h>
 
-#define RDMAD_STAT_LABELS 4u /* at most, a family */
+#define RDMAD_STAT_LABELS 4u /* maximum of a family */
 #define RDMAD_STAT_SERIES                                                                          \
-	4096u /* series at most a family; more are dropped, which is logged once */
+	4096u /* maximum of a family; further series are dropped, and the first drop is logged */
 
 typedef enum {
 	RDMAD_STAT_COUNTER,
@@ -23,37 +23,39 @@ typedef enum {
 typedef struct {
 	RdmadStatType type;
 	const char *name; /* "rdmad_grpc_calls" */
-	const char *unit; /* "seconds", "bytes", which the name ends with; or NULL */
+	const char *unit; /* "seconds", "bytes": the end of the name; or NULL */
 	const char *help;
 	const char *labels[RDMAD_STAT_LABELS + 1]; /* names, NULL-terminated */
-	const double *bounds; /* HISTOGRAM: upper bounds, rising, 0 ends them; +Inf is added */
-	/* May be NULL.  Called before the family is read, with its series dropped: sets them
-	 * again. */
+	const double *bounds; /* HISTOGRAM: ascending upper bounds without +Inf; 0 ends them */
+	/* Called before the family is read, with all values 0: sets all series again.  A series that is
+	 * not set is dropped.  May be NULL. */
 	void (*collect)(RdmadStat *stat, gpointer data);
 } RdmadStatClass;
 
-/* `klass` must outlive it.  A name can be had once: RDMAD_ERROR_BUSY.  It goes with its owner. */
+/* Adds a family, which is freed with its owner.  `klass` must outlive it.  RDMAD_ERROR_BUSY: the name is
+ * in use. */
 RDMAD_API RdmadStat *rdmad_stats_add(RdmadStats *stats, RdmadModule *owner,
 				     const RdmadStatClass *klass, gpointer data, GError **error);
+/* Does nothing if `stat` is NULL. */
 RDMAD_API void rdmad_stat_free(RdmadStat *stat);
 
-/* `labels`: values in the order of the class's names, NULL-terminated; NULL where it has none.  A
- * series begins when it is first named; add 0 to show it before anything happened.  `stat` NULL:
- * nothing. */
+/* Add to, set or observe a value of a series.  `labels` are values in the order of the class's names,
+ * NULL-terminated, or NULL if it has none.  The first call for a series makes it; add 0 to show it before
+ * the first event.  Does nothing if `stat` is NULL. */
 RDMAD_API void rdmad_stat_add(RdmadStat *stat, double amount, const char *const *labels);
 RDMAD_API void rdmad_stat_set(RdmadStat *stat, double value, const char *const *labels);
 RDMAD_API void rdmad_stat_observe(RdmadStat *stat, double value, const char *const *labels);
-/* Forgets one series. */
+/* Removes one series. */
 RDMAD_API void rdmad_stat_drop(RdmadStat *stat, const char *const *labels);
 
 typedef struct {
 	const char *const *labels; /* values */
 	double value;		   /* COUNTER, GAUGE; HISTOGRAM: the sum */
 	guint64 count;		   /* HISTOGRAM */
-	const guint64 *buckets;	   /* HISTOGRAM: not cumulative; one more than `bounds` */
+	const guint64 *buckets;	   /* HISTOGRAM: not cumulative; the last is for +Inf */
 } RdmadStatSeries;
 
-/* In the order of names; `series` in the order of their first use. */
+/* Called for each family in the order of names; `series` are in the order of their first use. */
 typedef void (*RdmadStatFunc)(const RdmadStatClass *klass, const RdmadStatSeries *series,
 			      guint n_series, gpointer data);
 RDMAD_API void rdmad_stats_foreach(RdmadStats *stats, RdmadStatFunc fn, gpointer data);

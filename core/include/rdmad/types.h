@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names only.  Public headers include this one instead of each other, so no cycle can be
- * written. */
+/* Names of types.  Public headers include this one instead of each other, so that no cycle is possible. */
 #pragma once
 
 #include <glib.h>
@@ -56,5 +55,5 @@ typedef struct RdmadTables RdmadTables;
 typedef struct RdmadWatch RdmadWatch;
 typedef struct RdmadWorkers RdmadWorkers;
 
-/* jansson's value type, so that only those who build JSON include jansson. */
+/* jansson's type of values, so that only files that build JSON include jansson. */
 struct json_t;

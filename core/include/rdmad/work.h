@@ -2,12 +2,12 @@
 /*
  * Work: blocking jobs off the loop
  *
- * `run` is called on a worker thread with `input` and touches nothing of the core: it works on what
- * it was given.  `done` is called on the loop exactly once, unless the job was cancelled or its
- * owner ended: then it is not called at all.  At the deadline `done` gets RDMAD_ERROR_TIMEOUT.
+ * `run` is called on a worker thread and must not use the core, only its `input`.  `done` is called on
+ * the loop exactly once, but not after the job was cancelled or its owner ended.  At the deadline, `done`
+ * gets RDMAD_ERROR_TIMEOUT, although `run` may continue.
  *
- * Inputs are freed on a worker, whether the job ran or not, and so are results that no `done` took
- * over: freeing may block.  The exception is the input of a job that is refused.
+ * Freeing may block.  Therefore inputs are freed on a worker, whether the job ran or not, except the
+ * input of a rejected job.  Results that no `done` took over are freed there as well.
  */
 #pragma once
 
@@ -15,24 +15,23 @@
 
 typedef struct {
 	const char *name; /* for the log */
-	/* An error that is set is a failure, and nothing else: NULL may be a result.  A long job
-	 * checks rdmad_job_cancelled() now and then.  NULL: the job frees its input, and is never
-	 * refused. */
+	/* Returns the result, which may be NULL; only a set error is a failure.  A long job calls
+	 * rdmad_job_cancelled() repeatedly.  NULL: the job only frees its input, and is never rejected. */
 	gpointer (*run)(gpointer input, const RdmadJob *job, GError **error);
-	/* Takes `result` over (NULL on error); `error` stays the caller's.  May be NULL. */
+	/* Takes `result` over, which is NULL on error; `error` is borrowed.  May be NULL. */
 	void (*done)(gpointer result, const GError *error, gpointer data);
 	GDestroyNotify free_input;  /* may be NULL */
 	GDestroyNotify free_result; /* may be NULL */
 } RdmadJobClass;
 
-/* Takes `input` over.  `deadline_ms` 0: none.  `klass` must outlive the job.  The handle is valid
- * until `done` was called or rdmad_job_cancel().  NULL: the job is refused, `input` is freed here
- * and `done` is not called.  RDMAD_ERROR_LIMIT: the queue is full; RDMAD_ERROR_FAILED: there is no
- * thread and none can be started. */
+/* Submits a job, and takes `input` over.  `klass` must outlive the job.  `deadline_ms` 0: none.  The
+ * handle is valid until `done` is called or rdmad_job_cancel().  Returns NULL if the job is rejected:
+ * `input` is then freed here, and `done` is not called.  RDMAD_ERROR_LIMIT: the queue is full;
+ * RDMAD_ERROR_FAILED: there is no thread, and none can be started. */
 RDMAD_API RdmadJob *rdmad_work_submit(RdmadWorkers *workers, RdmadModule *owner,
 				      const RdmadJobClass *klass, gpointer input, guint deadline_ms,
 				      gpointer data, GError **error);
-/* After this `done` will not be called.  NULL is fine. */
+/* Cancels the job and the call of `done`.  Does nothing if `job` is NULL. */
 RDMAD_API void rdmad_job_cancel(RdmadJob *job);
-/* For `run`: TRUE when the result is no longer wanted. */
+/* Returns, in `run`, whether the job was cancelled or its deadline has passed. */
 RDMAD_API gboolean rdmad_job_cancelled(const RdmadJob *job);
