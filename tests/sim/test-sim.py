@@ -60,7 +60,7 @@ class Sim(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         workshop = f"/dev/shm/rdmad-sim-{process.pid}-*"
-        self.wait_for(lambda: glob.glob(workshop + "/netns"))
+        self.wait_for(lambda: glob.glob(workshop + "/machine"))
         process.kill()
         self.wait_for(lambda: not glob.glob(workshop))
 

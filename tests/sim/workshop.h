@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The workshop: a directory of the kernel's, for files that cannot be in memory (tree.h)
+ * The workshop: a directory of the kernel, in which the machine is expanded
  *
  * It is removed when the process has ended, also by SIGKILL.
  */
