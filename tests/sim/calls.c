@@ -7,6 +7,7 @@
  * records it.  Calls by other parts of the simulator are no effects.
  */
 #undef _FILE_OFFSET_BITS /* both open() and open64() are defined here */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,6 +30,7 @@
 #include "turns.h"
 
 #define PID	4711
+#define CPUS	2
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 /* Returns "" for a descriptor that does not belong to the world. */
@@ -385,6 +387,18 @@ ssize_t getrandom(void *bytes, size_t size, unsigned flags)
 	for (size_t i = 0; i < size; i++)
 		((guint8 *)bytes)[i] = (guint8)g_random_int();
 	return (ssize_t)size;
+}
+
+/* The parts of a scan depend on the number of CPUs, and so would the run of a seed. */
+long sysconf(int name)
+{
+	static long (*real)(int name);
+
+	if (name == _SC_NPROCESSORS_ONLN)
+		return CPUS;
+	if (!real)
+		real = dlsym(RTLD_NEXT, "sysconf");
+	return real(name);
 }
 
 pid_t getpid(void)
