@@ -33,6 +33,13 @@ static struct {
 	guint64 changes; /* number of file changes at the last check */
 } judge;
 
+/* The world has one thread, and nobody reads SQLite's statistics, so that it needs no locks. */
+void judge_make(void)
+{
+	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 void judge_begin(Decisions *decisions)
 {
 	judge.decisions = decisions;

@@ -24,11 +24,11 @@
 #define FREE 0x66726565u
 #define PART 0x70617274u
 
-/* Before the bytes of each block. */
+/* Before the bytes of each block.  A block keeps its class. */
 typedef struct Head {
 	guint32 state, class;
 	union {
-		gsize room;	   /* for the caller; USED */
+		gsize room;	   /* for the caller; of a class above all others */
 		struct Head *next; /* FREE */
 		void *whole;	   /* the block that this aligned part is of; PART */
 	};
@@ -77,21 +77,30 @@ static Head *head_cut(gsize size)
 	return head;
 }
 
-static Head *head_new(gsize size)
+static Head *head_large(gsize size)
 {
-	const guint class = size <= LARGE_MAX ? class_of(size) : CLASSES;
-	const gsize room = class < CLASSES ? room_of(class) : size;
-	Head *head = class < CLASSES ? kept[class] : NULL;
+	Head *head = pages_new(sizeof(*head) + size);
+
+	if (head)
+		*head = (Head){ .class = CLASSES, .room = size };
+	return head;
+}
+
+static Head *head_new(guint class)
+{
+	Head *head = head_cut(sizeof(*head) + room_of(class));
+
+	if (head)
+		head->class = class;
+	return head;
+}
+
+static Head *head_kept(guint class)
+{
+	Head *head = kept[class];
 
 	if (head)
 		kept[class] = head->next;
-	else
-		head = class < CLASSES ? head_cut(sizeof(*head) + room)
-				       : pages_new(sizeof(*head) + room);
-	if (head)
-		*head = (Head){ .state = USED, .class = class, .room = room };
-	else
-		errno = ENOMEM;
 	return head;
 }
 
@@ -106,13 +115,26 @@ static Head *head_of(void *bytes)
 	return head;
 }
 
+static void *block_new(gsize size)
+{
+	const guint class = size <= LARGE_MAX ? class_of(size) : CLASSES;
+	Head *head = class < CLASSES ? head_kept(class) : head_large(size);
+
+	if (!head && class < CLASSES)
+		head = head_new(class);
+	if (!head) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	head->state = USED;
+	return head + 1;
+}
+
 /* ---- replaced functions ---- */
 
 void *malloc(size_t size)
 {
-	Head *head = head_new(size);
-
-	return head ? head + 1 : NULL;
+	return block_new(size);
 }
 
 void free(void *bytes)
@@ -142,7 +164,7 @@ void *calloc(size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	bytes = malloc(all);
+	bytes = block_new(all); /* malloc() and memset() would become calloc() */
 	return bytes ? memset(bytes, 0, all) : NULL;
 }
 
@@ -150,7 +172,10 @@ size_t malloc_usable_size(void *bytes)
 {
 	Head *head = bytes ? head_of(bytes) : NULL;
 
-	return head ? head->room - (gsize)((guint8 *)bytes - (guint8 *)(head + 1)) : 0;
+	if (!head)
+		return 0;
+	return (head->class < CLASSES ? room_of(head->class) : head->room) -
+	       (gsize)((guint8 *)bytes - (guint8 *)(head + 1));
 }
 
 void *realloc(void *bytes, size_t size)

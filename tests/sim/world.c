@@ -189,6 +189,7 @@ void world_make(void)
 	g_autofree char *machine = g_build_filename(workshop, "machine", NULL);
 
 	world.root = TREE_ROOT;
+	judge_make();
 	machine_make(TREE_ROOT "/machine", machine);
 }
 
