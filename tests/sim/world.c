@@ -16,7 +16,6 @@
 #include "pods.h"
 #include "pool.h"
 #include "turns.h"
-#include "workshop.h"
 
 #define FIRST_US   (3 * SIM_S)
 #define QUIET_US   (700 * SIM_S) /* longer than podresources' interval of 300 s without events */
@@ -185,12 +184,9 @@ gboolean world_run(Decisions *decisions, guint steps)
 
 void world_make(void)
 {
-	g_autofree char *workshop = workshop_make();
-	g_autofree char *machine = g_build_filename(workshop, "machine", NULL);
-
 	world.root = TREE_ROOT;
 	judge_make();
-	machine_make(TREE_ROOT "/machine", machine);
+	machine_make(TREE_ROOT "/machine");
 }
 
 const WorldTotals *world_totals(void)
