@@ -146,7 +146,8 @@ static TreeEntry *entry_below(const TreeEntry *directory, const char *name, gsiz
 {
 	TreeEntry *entry = directory->file->newest;
 
-	while (entry && (entry->length != length || memcmp(entry->name, name, length) != 0))
+	while (entry && (entry->length != length || *entry->name != *name ||
+			 memcmp(entry->name, name, length) != 0))
 		entry = entry->older;
 	return entry;
 }
