@@ -390,9 +390,10 @@ mode_t umask(mode_t mask)
 	return (mode_t)syscall(SYS_umask, mask);
 }
 
-/* libc has no function for openat2(). */
+/* libc has no function for openat2().  As in libc, six arguments are read, although there may be
+ * fewer; ASan would report them. */
 long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...) __attribute__((no_sanitize("address")));
 long __wrap_syscall(long number, ...)
 {
 	long a[6];
