@@ -7,6 +7,7 @@
  * records it.  Calls by other parts of the simulator are no effects.
  */
 #undef _FILE_OFFSET_BITS /* both open() and open64() are defined here */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,9 +26,11 @@
 #include "life.h"
 #include "machine.h"
 #include "plants.h"
+#include "sockets.h"
 #include "turns.h"
 
 #define PID	4711
+#define CPUS	2
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 /* Returns "" for a descriptor that does not belong to the world. */
@@ -310,62 +313,71 @@ int bind(int fd, const struct sockaddr *address, socklen_t size)
 
 int connect(int fd, const struct sockaddr *address, socklen_t size)
 {
-	turns_stir();
 	return files_connect(fd, address, size);
 }
 
 int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 {
-	turns_stir();
-	return (int)syscall(SYS_accept4, fd, address, size, flags);
+	if (!sockets_has(fd))
+		return (int)syscall(SYS_accept4, fd, address, size, flags);
+	if (address)
+		getsockname(fd, address, size);
+	return sockets_accept(fd, flags);
 }
 
 int shutdown(int fd, int how)
 {
-	turns_stir();
-	return (int)syscall(SYS_shutdown, fd, how);
+	return sockets_has(fd) ? sockets_shutdown(fd, how) : (int)syscall(SYS_shutdown, fd, how);
 }
 
-/* All of the world is one process; rdmad asks only for kubelet's. */
+/* All of the world is one process of root; rdmad asks only for kubelet's. */
+static struct ucred peer_of(void)
+{
+	return (struct ucred){ .pid = turns_in_rdmad() ? (pid_t)kubelet_pid() : PID };
+}
+
 int getsockopt(int fd, int level, int option, void *value, socklen_t *size)
 {
-	const int result = (int)syscall(SYS_getsockopt, fd, level, option, value, size);
-
-	if (result == 0 && turns_in_rdmad() && level == SOL_SOCKET && option == SO_PEERCRED)
-		((struct ucred *)value)->pid = (pid_t)kubelet_pid();
-	return result;
-}
-
-ssize_t recv(int fd, void *bytes, size_t size, int flags)
-{
-	turns_stir();
-	return syscall(SYS_recvfrom, fd, bytes, size, flags, NULL, NULL);
+	if (!sockets_has(fd))
+		return (int)syscall(SYS_getsockopt, fd, level, option, value, size);
+	if (level != SOL_SOCKET || option != SO_PEERCRED)
+		return files_fail(ENOPROTOOPT);
+	*(struct ucred *)value = peer_of();
+	return 0;
 }
 
 ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
-	turns_stir();
-	return syscall(SYS_recvmsg, fd, message, flags);
+	return sockets_has(fd) ? sockets_receive(fd, message, flags)
+			       : syscall(SYS_recvmsg, fd, message, flags);
 }
 
-ssize_t send(int fd, const void *bytes, size_t size, int flags)
+ssize_t recv(int fd, void *bytes, size_t size, int flags)
 {
-	if (turns_in_rdmad() && !life_effect())
-		return (ssize_t)size;
-	turns_stir();
-	return syscall(SYS_sendto, fd, bytes, size, flags, NULL, 0);
+	struct iovec part = { bytes, size };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	return recvmsg(fd, &message, flags);
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	ssize_t size = 0;
 
-	turns_stir();
 	if (!turns_in_rdmad() || life_effect())
-		return syscall(SYS_sendmsg, fd, message, flags);
+		return sockets_has(fd) ? sockets_send(fd, message)
+				       : syscall(SYS_sendmsg, fd, message, flags);
 	for (size_t i = 0; i < message->msg_iovlen; i++)
 		size += (ssize_t)message->msg_iov[i].iov_len;
 	return size;
+}
+
+ssize_t send(int fd, const void *bytes, size_t size, int flags)
+{
+	struct iovec part = { (void *)bytes, size };
+	const struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	return sendmsg(fd, &message, flags);
 }
 
 /* ---- values that differ between processes ---- */
@@ -375,6 +387,18 @@ ssize_t getrandom(void *bytes, size_t size, unsigned flags)
 	for (size_t i = 0; i < size; i++)
 		((guint8 *)bytes)[i] = (guint8)g_random_int();
 	return (ssize_t)size;
+}
+
+/* The parts of a scan depend on the number of CPUs, and so would the run of a seed. */
+long sysconf(int name)
+{
+	static long (*real)(int name);
+
+	if (name == _SC_NPROCESSORS_ONLN)
+		return CPUS;
+	if (!real)
+		real = dlsym(RTLD_NEXT, "sysconf");
+	return real(name);
 }
 
 pid_t getpid(void)

@@ -9,9 +9,9 @@
 #include <rdmad/message-socket.h>
 #include <rdmad/netns.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "life.h"
 #include "network.h"
 #include "network/keeper.h"
@@ -183,7 +183,7 @@ static void cancel(const Process *process, json_int_t id)
 /* Returns a file with the value of a sysctl that no pod of this world changes. */
 static int sysctl_open(void)
 {
-	const int fd = memfd_create("sysctl", MFD_CLOEXEC);
+	const int fd = files_make_nameless("sysctl");
 
 	g_assert_cmpint(pwrite(fd, "1\n", 2, 0), ==, 2);
 	return fd;

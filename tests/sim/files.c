@@ -11,23 +11,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "notify.h"
-#include "turns.h"
+#include "sockets.h"
 
-#define FIRST	0x100000 /* above the kernel's descriptors */
 #define SELF_FD "/proc/self/fd/"
 
-/* An open file description; several descriptors may refer to it. */
 typedef struct {
+	Open open;
 	TreeEntry *entry;
-	int flags, lock;
+	int lock;
 	off_t at;
-	guint refs;
 } File;
 
-static GPtrArray *files; /* of File, or NULL; the descriptor's number is the index + FIRST */
-static guint n_open;
-static guint64 n_closed;
 static mode_t mask = 022;
 
 int files_fail(int errnum)
@@ -36,26 +32,25 @@ int files_fail(int errnum)
 	return -1;
 }
 
+static void file_end(Open *open)
+{
+	File *file = (File *)open;
+
+	file->entry->file->opens--;
+	tree_entry_unref(file->entry);
+	g_free(file);
+}
+
+static const OpenKind file_kind = { .end = file_end };
+
 static File *file_of(int fd)
 {
-	const guint index = (guint)(fd - FIRST);
-
-	return fd >= FIRST && files && index < files->len ? files->pdata[index] : NULL;
+	return descriptor_of_kind(fd, &file_kind);
 }
 
 gboolean files_has(int fd)
 {
 	return file_of(fd) != NULL;
-}
-
-guint files_open(void)
-{
-	return n_open;
-}
-
-guint64 files_closed(void)
-{
-	return n_closed;
 }
 
 TreeEntry *files_entry(int fd)
@@ -128,22 +123,6 @@ gboolean files_find_entry(int dir, const char *path, gboolean follow, TreeEntry 
 
 /* ---- opening ---- */
 
-static int descriptor_new(File *file)
-{
-	guint index = 0;
-
-	if (!files)
-		files = g_ptr_array_new();
-	while (index < files->len && files->pdata[index])
-		index++;
-	if (index == files->len)
-		g_ptr_array_add(files, NULL);
-	files->pdata[index] = file;
-	file->refs++;
-	n_open++;
-	return FIRST + (int)index;
-}
-
 static int entry_open(TreeEntry *entry, int flags)
 {
 	const mode_t mode = entry->file->mode;
@@ -163,9 +142,11 @@ static int entry_open(TreeEntry *entry, int flags)
 		tree_touch(entry);
 	}
 	file = g_new0(File, 1);
+	file->open.kind = &file_kind;
 	file->entry = tree_entry_ref(entry);
-	file->flags = flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
-	return descriptor_new(file);
+	entry->file->opens++;
+	file->open.flags = flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
+	return descriptor_new(&file->open);
 }
 
 static int place_open(const TreePlace *place, int flags, mode_t mode)
@@ -209,41 +190,29 @@ int files_make_nameless(const char *name)
 	return fd;
 }
 
-int files_dup(int fd)
-{
-	return descriptor_new(file_of(fd));
-}
-
 int files_close(int fd)
 {
-	File *file = file_of(fd);
-
-	if (!file) {
-		turns_stir();
-		n_closed++;
-		if (notify_is(fd))
-			notify_close(fd);
+	if (!descriptor_open(fd))
 		return (int)syscall(SYS_close, fd);
-	}
-	files->pdata[fd - FIRST] = NULL;
-	n_open--;
-	if (--file->refs == 0) {
-		tree_entry_unref(file->entry);
-		g_free(file);
-	}
+	if (notify_is(fd))
+		notify_close(fd);
+	descriptor_close(fd);
 	return 0;
 }
 
 int files_flags(int fd)
 {
-	return file_of(fd)->flags;
+	return file_of(fd)->open.flags;
 }
 
 /* Returns whether another description holds a conflicting lock. */
 static gboolean is_locked(const File *by, int kind)
 {
-	for (guint i = 0; i < files->len; i++) {
-		const File *other = files->pdata[i];
+	const GPtrArray *all = descriptors_all();
+
+	for (guint i = 0; i < all->len; i++) {
+		const Open *open = all->pdata[i];
+		const File *other = open && open->kind == &file_kind ? (const File *)open : NULL;
 
 		if (other && other != by && other->entry->file == by->entry->file && other->lock &&
 		    (kind == LOCK_EX || other->lock == LOCK_EX))
@@ -270,9 +239,9 @@ int files_lock(int fd, int operation)
 /* Returns NULL with errno if the file is not open for this access, or has no contents. */
 static GByteArray *bytes_of(const File *file, int access)
 {
-	const int mode = file->flags & O_ACCMODE;
+	const int mode = file->open.flags & O_ACCMODE;
 
-	if (file->flags & O_PATH || (mode != O_RDWR && mode != access)) {
+	if (file->open.flags & O_PATH || (mode != O_RDWR && mode != access)) {
 		errno = EBADF;
 		return NULL;
 	}
@@ -300,13 +269,15 @@ gssize files_pread(int fd, void *bytes, gsize size, off_t at)
 gssize files_read(int fd, void *bytes, gsize size)
 {
 	File *file = file_of(fd);
+	Open *open = descriptor_open(fd);
 	gssize n;
 
-	if (!file) {
-		turns_stir();
-		return notify_is(fd) ? notify_read(fd, bytes, size)
-				     : syscall(SYS_read, fd, bytes, size);
-	}
+	if (!open)
+		return syscall(SYS_read, fd, bytes, size);
+	if (notify_is(fd))
+		return notify_read(fd, bytes, size);
+	if (!file)
+		return open->kind->read ? open->kind->read(open, bytes, size) : files_fail(EINVAL);
 	n = files_pread(fd, bytes, size, file->at);
 	file->at += MAX(n, 0);
 	return n;
@@ -331,13 +302,15 @@ gssize files_pwrite(int fd, const void *bytes, gsize size, off_t at)
 gssize files_write(int fd, const void *bytes, gsize size)
 {
 	File *file = file_of(fd);
+	Open *open = descriptor_open(fd);
 	gssize n;
 
-	if (!file) {
-		turns_stir();
+	if (!open)
 		return syscall(SYS_write, fd, bytes, size);
-	}
-	if (file->flags & O_APPEND)
+	if (!file)
+		return open->kind->write ? open->kind->write(open, bytes, size)
+					 : files_fail(EINVAL);
+	if (file->open.flags & O_APPEND)
 		files_seek(fd, 0, SEEK_END);
 	n = files_pwrite(fd, bytes, size, file->at);
 	file->at += MAX(n, 0);
@@ -375,9 +348,14 @@ int files_truncate(int fd, off_t size)
 
 int files_stat(int dir, const char *path, struct stat *st, int flags)
 {
+	const Open *open = !*path && flags & AT_EMPTY_PATH ? descriptor_open(dir) : NULL;
 	TreeEntry *entry;
 
-	if (!*path && flags & AT_EMPTY_PATH && files_has(dir))
+	if (open && !files_has(dir)) {
+		*st = (struct stat){ .st_mode = open->mode };
+		return 0;
+	}
+	if (open)
 		entry = files_entry(dir);
 	else if (!files_find_entry(dir, path, !(flags & AT_SYMLINK_NOFOLLOW), &entry))
 		return (int)syscall(SYS_newfstatat, dir, path, st, flags);
@@ -435,63 +413,46 @@ int files_rename(int from_dir, const char *from, int to_dir, const char *to, uns
 
 /* ---- sockets ---- */
 
-static socklen_t address_of(const TreeFile *file, struct sockaddr_un *un)
-{
-	*un = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	g_strlcpy(un->sun_path + 1, file->target, sizeof(un->sun_path) - 1);
-	return (socklen_t)(G_STRUCT_OFFSET(struct sockaddr_un, sun_path) + 1 +
-			   strlen(file->target));
-}
-
-/* Binds to an abstract name of the kernel, and gives the file the mode of the socket. */
+/* The file has the mode of the socket. */
 static int place_bind(const TreePlace *place, int fd)
 {
-	struct sockaddr_un own;
-	socklen_t size;
-	struct stat st;
 	TreeEntry *entry;
 
 	if (place->entry)
 		return files_fail(EADDRINUSE);
-	if (fstat(fd, &st) < 0)
-		return -1;
-	entry = tree_make(place, S_IFSOCK | (st.st_mode & 07777 & ~mask));
-	entry->file->target = g_strdup_printf("simulated-%ld-%ld", syscall(SYS_getpid),
-					      (long)entry->file->number);
-	size = address_of(entry->file, &own);
-	return (int)syscall(SYS_bind, fd, &own, size);
+	entry = tree_make(place, S_IFSOCK | (descriptor_open(fd)->mode & 07777 & ~mask));
+	sockets_bind(fd, entry->file->number);
+	return 0;
 }
 
-static gboolean address_find(const struct sockaddr *address, TreePlace *place, gboolean *ok)
+/* Returns FALSE with errno for an address that the world does not have. */
+static gboolean address_find(const struct sockaddr *address, TreePlace *place)
 {
 	const struct sockaddr_un *un = (gconstpointer)address;
+	gboolean ok;
 
-	return address->sa_family == AF_UNIX && *un->sun_path &&
-	       files_find(AT_FDCWD, un->sun_path, TRUE, place, ok);
+	if (files_find(AT_FDCWD, un->sun_path, TRUE, place, &ok))
+		return ok;
+	errno = ENOENT;
+	return FALSE;
 }
 
 int files_bind(int fd, const struct sockaddr *address, socklen_t size)
 {
 	TreePlace place;
-	gboolean ok;
 
-	if (!address_find(address, &place, &ok))
+	if (!sockets_has(fd))
 		return (int)syscall(SYS_bind, fd, address, size);
-	return ok ? place_bind(&place, fd) : -1;
+	return address_find(address, &place) ? place_bind(&place, fd) : -1;
 }
 
 int files_connect(int fd, const struct sockaddr *address, socklen_t size)
 {
-	struct sockaddr_un un;
 	TreePlace place;
-	gboolean ok;
 
-	if (!address_find(address, &place, &ok))
+	if (!sockets_has(fd))
 		return (int)syscall(SYS_connect, fd, address, size);
-	if (!ok || !place.entry)
-		return ok ? files_fail(ENOENT) : -1;
-	if (!S_ISSOCK(place.entry->file->mode))
-		return files_fail(ECONNREFUSED);
-	size = address_of(place.entry->file, &un);
-	return (int)syscall(SYS_connect, fd, &un, size);
+	if (!address_find(address, &place))
+		return -1;
+	return place.entry ? sockets_connect(fd, place.entry->file->number) : files_fail(ENOENT);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls about files: handled here for files of the tree (tree.h), else passed to the kernel.
- * Effects and errors of the disk are handled above, in calls.c. */
+/* System calls about files: handled here for files of the tree (tree.h) and for other descriptors of
+ * the world (descriptors.h), else passed to the kernel.  Effects and errors of the disk are handled
+ * above, in calls.c. */
 #pragma once
 
 #include "tree.h"
@@ -8,10 +9,6 @@
 
 /* Returns whether a descriptor belongs to the tree. */
 gboolean files_has(int fd);
-/* Returns the number of open descriptors of the tree. */
-guint files_open(void);
-/* Returns how many descriptors of the kernel were closed. */
-guint64 files_closed(void);
 /* Returns the path of a descriptor of the tree, in the form of /proc/self/fd; "": not of the
  * tree. */
 const char *files_path(int fd, char *path, gsize size);
@@ -30,7 +27,6 @@ int files_openat(int dir, const char *path, int flags, mode_t mode);
 int files_open_below(int dir, const char *path, int flags);
 /* Makes a file without a name. */
 int files_make_nameless(const char *name);
-int files_dup(int fd);
 int files_close(int fd);
 gssize files_read(int fd, void *bytes, gsize size);
 gssize files_pread(int fd, void *bytes, gsize size, off_t at);

@@ -27,15 +27,24 @@ static struct {
 	const char *rule;
 	GHashTable *
 		answered; /* set of the IDs of all allocations that were in a response to kubelet */
+	GHashTable *whole; /* ID of an allocation -> change of its file that was found complete */
 	guint unanswered;
 	gboolean restarted, forgotten;
 	guint64 changes; /* number of file changes at the last check */
 } judge;
 
+/* The world has one thread, and nobody reads SQLite's statistics, so that it needs no locks. */
+void judge_make(void)
+{
+	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 void judge_begin(Decisions *decisions)
 {
 	judge.decisions = decisions;
 	judge.answered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	judge.whole = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.unanswered = 0;
 	judge.restarted = judge.forgotten = FALSE;
 	judge_network_begin(decisions);
@@ -45,6 +54,7 @@ void judge_begin(Decisions *decisions)
 void judge_end(void)
 {
 	g_hash_table_unref(judge.answered);
+	g_hash_table_unref(judge.whole);
 }
 
 void judge_fails(const char *format, ...)
@@ -166,12 +176,27 @@ static json_t *json_of_file(const char *path)
 	return g_file_get_contents(path, &text, NULL, NULL) ? json_loads(text, 0, NULL) : NULL;
 }
 
+/* Returns the number of the file's last change, which is unique (tree.c); 0: there is no file. */
+static gsize change_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (gsize)st.st_ctim.tv_nsec : 0;
+}
+
+/* Reads a file again only after its change: parsing all after each step would take long. */
 static void directory_check(const Pod *pod)
 {
 	g_autofree char *file = g_build_filename(pod->had->directory, "allocation.json", NULL);
-	json_t *object = json_of_file(file);
+	const gsize change = change_of(file);
+	json_t *object;
 
-	if (!object)
+	if (change && GPOINTER_TO_SIZE(g_hash_table_lookup(judge.whole, pod->had->id)) == change)
+		return;
+	object = json_of_file(file);
+	if (object)
+		g_hash_table_replace(judge.whole, g_strdup(pod->had->id), GSIZE_TO_POINTER(change));
+	else
 		judge_fails("the directory of a running pod is not whole: %s of %s", pod->had->id,
 			    pod->name);
 	json_decref(object);

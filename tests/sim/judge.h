@@ -11,6 +11,8 @@
 #include "pods.h"
 #include "runtime.h"
 
+/* Call once, before rdmad first opens its database. */
+void judge_make(void);
 void judge_begin(Decisions *decisions);
 void judge_end(void);
 /* Records the first violation, which ends the run. */

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "daemon/daemon.h"
 #include "daemon/privileges.h"
+#include "events.h"
 #include "judge.h"
 #include "module/loader.h"
 #include "pool.h"
@@ -82,13 +83,6 @@ guint64 life_effects(void)
 
 /* ---- external events ---- */
 
-/* Sends to this thread only: a fuzzer has other threads, which do not block the signals. */
-static void signal_send(int signum)
-{
-	turns_stir();
-	raise(signum);
-}
-
 void life_stop(void)
 {
 	if (!life.on || life.frozen)
@@ -97,14 +91,14 @@ void life_stop(void)
 	if (life.stopping)
 		life_crash();
 	else
-		signal_send(SIGTERM);
+		signals_send(SIGTERM);
 	life.stopping = TRUE;
 }
 
 void life_reload(void)
 {
 	if (life.on && !life.frozen)
-		signal_send(SIGHUP);
+		signals_send(SIGHUP);
 }
 
 void life_hint_hardware(void)
@@ -119,20 +113,6 @@ RdmadAllocations *life_allocations(void)
 }
 
 /* ---- a life ---- */
-
-/* Discards signals that the previous life did not receive. */
-static void signals_drain(void)
-{
-	const struct timespec none = { 0 };
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	while (sigtimedwait(&set, NULL, &none) > 0)
-		;
-}
 
 LifeEnd life_run(const RdmadOptions *options)
 {

@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +85,7 @@ static void copy(const char *from, const char *to)
 		put(to, bytes);
 }
 
+/* The program writes to the kernel's files. */
 static void expand(const char *to)
 {
 	const char *argv[] = { MACHINES_DIR "/expand", SIM_DIR "/node.machine", to, NULL };
@@ -106,15 +108,26 @@ static void mount(const char *below, TreeKind kind)
 	entry->file->kind = kind;
 }
 
-void machine_make(const char *root, const char *workshop)
+static void copy_expanded(const char *root)
+{
+	g_autofree char *expanded = g_strdup_printf("/dev/shm/rdmad-sim-%d-XXXXXX",
+						    (int)syscall(SYS_getpid)); /* of the kernel */
+
+	g_assert_nonnull(g_mkdtemp(expanded));
+	expand(expanded);
+	copy_directory(expanded, root);
+	disk_empty_directory(expanded);
+	g_assert_cmpint(rmdir(expanded), ==, 0);
+}
+
+void machine_make(const char *root)
 {
 	machine.root = g_strdup(root);
 	machine.boot_id = path_of(BOOT "/boot_id");
 	mount("proc", TREE_KERNEL);
 	mount("sys", TREE_KERNEL);
 	mount("sys/fs/cgroup", TREE_CGROUP);
-	expand(workshop);
-	copy_directory(workshop, root);
+	copy_expanded(root);
 	for (guint i = 0; i < MACHINE_DEVICES; i++) {
 		g_autofree char *link = path_of("sys/class/infiniband/erdma_%u", i);
 

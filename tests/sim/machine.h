@@ -7,9 +7,8 @@
 
 #define MACHINE_DEVICES 4u
 
-/* Makes the tree of node.machine below `root` from one of the kernel at `workshop`, once per
- * process. */
-void machine_make(const char *root, const char *workshop);
+/* Makes the tree of node.machine below `root`, once per process. */
+void machine_make(const char *root);
 /* Restores the initial tree, without pods, in a new boot. */
 void machine_begin(void);
 

@@ -231,7 +231,8 @@ static gboolean slot_is_used(guint slot)
 static Netns *netns_add(char *path)
 {
 	Netns *netns = g_new0(Netns, 1);
-	struct stat st;
+	g_autofree char *slot = NULL;
+	TreeEntry *entry;
 
 	while (slot_is_used(netns->slot))
 		netns->slot++;
@@ -241,14 +242,10 @@ static Netns *netns_add(char *path)
 	netns->routes = g_array_new(FALSE, TRUE, sizeof(RdmadRoute));
 	netns->rules = g_array_new(FALSE, TRUE, sizeof(RdmadRule));
 	netns->dies_us = G_MAXINT64;
-	{
-		g_autofree char *slot = slot_path(netns->slot);
-
-		unlink(path); /* left by a run that crashed */
-		g_assert_cmpint(link(slot, path), ==, 0);
-		g_assert_cmpint(stat(path, &st), ==, 0);
-	}
-	netns->inode = st.st_ino;
+	slot = slot_path(netns->slot);
+	g_assert_cmpint(link(slot, path), ==, 0);
+	g_assert_true(files_find_entry(AT_FDCWD, path, FALSE, &entry));
+	netns->file = entry->file;
 	g_ptr_array_add(network.all, netns);
 	return netns;
 }
@@ -269,29 +266,6 @@ void network_netns_remove(Netns *netns)
 	g_clear_pointer(&netns->path, g_free);
 	netns->dies_us = clock_now_us() + dies_in_us[decide_rarely(network.decisions, DECIDE_KERNEL,
 								   5, G_N_ELEMENTS(dies_in_us))];
-}
-
-static gboolean is_open(const Netns *netns)
-{
-	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
-	const char *name;
-	struct stat st;
-
-	while (dir && (name = g_dir_read_name(dir)))
-		if (fstat(atoi(name), &st) == 0 && st.st_ino == netns->inode)
-			return TRUE;
-	return FALSE;
-}
-
-/* A namespace that was held stays held at least until a descriptor is closed. */
-static gboolean is_held(Netns *netns)
-{
-	const guint64 closed = files_closed();
-
-	if (netns->closed != closed)
-		netns->held = is_open(netns);
-	netns->closed = closed;
-	return netns->held;
 }
 
 /* Returns NICs under their own names, or under others if these are in use. */
@@ -330,7 +304,7 @@ void network_work(void)
 
 		if (netns->dies_us > clock_now_us())
 			continue;
-		if (is_held(netns))
+		if (netns->file->opens)
 			netns->dies_us = clock_now_us() + SIM_S;
 		else
 			netns_take_apart(netns);
@@ -356,7 +330,7 @@ Netns *network_of_fd(int fd)
 	for (guint i = 0; i < network.all->len; i++) {
 		Netns *netns = network.all->pdata[i];
 
-		if (netns->inode == st.st_ino)
+		if (netns->file->number == st.st_ino)
 			return netns;
 	}
 	return NULL;

@@ -15,6 +15,7 @@
 #include <rdmad/network.h>
 
 #include "decisions.h"
+#include "tree.h"
 
 #define NETWORK_NICS 4u /* on the host, one for each device of the machine */
 
@@ -37,12 +38,10 @@ typedef struct {
 } NetworkLink;
 
 struct Netns {
-	ino_t inode;
+	const TreeFile *file;
 	char *path; /* NULL: removed, but still held or not destroyed yet */
 	guint slot;
-	gint64 dies_us; /* time of its destruction */
-	gboolean held;	/* had an open descriptor when so many descriptors were closed */
-	guint64 closed;
+	gint64 dies_us;	  /* time of its destruction */
 	GPtrArray *links; /* of NetworkLink */
 	GArray *routes;	  /* of RdmadRoute */
 	GArray *rules;	  /* of RdmadRule */

@@ -5,10 +5,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "turns.h"
+#include "events.h"
 
 #define KINDS (IN_ALL_EVENTS | IN_IGNORED | IN_ISDIR)
 
@@ -87,7 +85,6 @@ static void event_add(const Watch *watch, guint32 mask, const char *name)
 	const gsize room = name ? (strlen(name) + unit) / unit * unit : 0;
 	struct inotify_event *event = g_malloc0(unit + room);
 	GQueue *events = &watch->notify->events;
-	const guint64 one = 1;
 
 	event->wd = watch->descriptor;
 	event->mask = mask & KINDS;
@@ -99,8 +96,7 @@ static void event_add(const Watch *watch, guint32 mask, const char *name)
 		return;
 	}
 	if (!events->length) {
-		turns_stir();
-		syscall(SYS_write, watch->notify->fd, &one, sizeof(one));
+		event_tell(watch->notify->fd);
 	}
 	g_queue_push_tail(events, event);
 }
@@ -204,7 +200,6 @@ gssize notify_read(int fd, void *bytes, gsize size)
 {
 	Notify *notify = notify_of(fd);
 	const struct inotify_event *next = g_queue_peek_head(&notify->events);
-	guint64 count;
 	gsize n = 0;
 
 	if (!next || sizeof(*next) + next->len > size) {
@@ -218,6 +213,6 @@ gssize notify_read(int fd, void *bytes, gsize size)
 		g_free(g_queue_pop_head(&notify->events));
 	}
 	if (!notify->events.length)
-		syscall(SYS_read, fd, &count, sizeof(count));
+		event_take(fd);
 	return (gssize)n;
 }

@@ -146,7 +146,8 @@ static TreeEntry *entry_below(const TreeEntry *directory, const char *name, gsiz
 {
 	TreeEntry *entry = directory->file->newest;
 
-	while (entry && (entry->length != length || memcmp(entry->name, name, length) != 0))
+	while (entry && (entry->length != length || *entry->name != *name ||
+			 memcmp(entry->name, name, length) != 0))
 		entry = entry->older;
 	return entry;
 }
@@ -180,20 +181,28 @@ static TreeEntry *step_to(TreeEntry *top, TreeEntry *at, const char *name, gsize
 	return entry_below(at, name, length);
 }
 
+static const char *slashes_skip(const char *path)
+{
+	while (*path == '/')
+		path++;
+	return path;
+}
+
 static gboolean find(TreeEntry *top, TreeEntry *at, const char *path, gboolean follow,
 		     TreePlace *place, guint links)
 {
 	*place = (TreePlace){ at->parent, at, at->name, at->length };
-	for (path += strspn(path, "/"); *path;) {
-		const gsize length = strcspn(path, "/"), more = strspn(path + length, "/");
-		const char *rest = path + length + more;
+	for (path = slashes_skip(path); *path;) {
+		const char *end = strchrnul(path, '/');
+		const gsize length = (gsize)(end - path);
+		const char *rest = slashes_skip(end);
 		TreeEntry *next;
 
 		if (!S_ISDIR(at->file->mode))
 			return fail_with(ENOTDIR);
 		next = step_to(top, at, path, length);
 		*place = (TreePlace){ at, next, path, length };
-		if (next && S_ISLNK(next->file->mode) && (*rest || more || follow)) {
+		if (next && S_ISLNK(next->file->mode) && (*end || follow)) {
 			if (!find_target(top, at, next, place, links))
 				return FALSE;
 			next = place->entry;

@@ -30,9 +30,10 @@ typedef struct {
 	ino_t number;
 	guint entries; /* entries that refer to it */
 	nlink_t names; /* names in directories */
+	guint opens;   /* open descriptions, of files.c */
 	struct timespec changed;
 	GByteArray *bytes; /* of a regular file */
-	char *target;	   /* of a link; for a socket, its abstract name in the kernel */
+	char *target;	   /* of a link */
 	TreeEntry *newest; /* of a directory */
 	GSList *watches;   /* of notify.c */
 } TreeFile;

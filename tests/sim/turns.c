@@ -3,10 +3,9 @@
 
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "epoll.h"
 
 #define TURNS_MAX 200000u /* limit of turns while the time does not move: something spins */
 
@@ -17,9 +16,8 @@ RdmadLoop *__wrap_rdmad_loop_new(void);
 typedef struct {
 	RdmadLoop *loop;
 	int epoll;
-	gint64 due_us;	/* time of its next timer, while it is idle */
-	gboolean idle;	/* the last turn found nothing */
-	gboolean still; /* no descriptor is ready, and turns_stir() was not called since */
+	gint64 due_us; /* time of its next timer, while it is idle */
+	gboolean idle; /* the last turn found nothing */
 } Side;
 
 static struct {
@@ -31,24 +29,11 @@ static struct {
 	guint turns; /* since the time has moved */
 } turns;
 
-/* ---- wake-ups ---- */
-
-void turns_stir(void)
-{
-	turns.rdmad.still = turns.kubelet.still = FALSE;
-}
-
-int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
-{
-	turns_stir();
-	return (int)syscall(SYS_epoll_ctl, epoll, operation, fd, event);
-}
-
 /* ---- loops ---- */
 
 int epoll_create1(int flags)
 {
-	turns.last_epoll = (int)syscall(SYS_epoll_create1, flags);
+	turns.last_epoll = epoll_new();
 	return turns.last_epoll;
 }
 
@@ -115,14 +100,10 @@ static void events_rotate(struct epoll_event *events, guint n)
 		events[i] = moved[(i + by) % n];
 }
 
-static int events_ready(Side *side, struct epoll_event *events, int max)
+static int events_ready(const Side *side, struct epoll_event *events, int max)
 {
-	int n;
+	const int n = epoll_take(side->epoll, events, max);
 
-	if (side->still)
-		return 0;
-	n = (int)syscall(SYS_epoll_pwait, side->epoll, events, max, 0, NULL, 8);
-	side->still = n == 0;
 	if (n > 0)
 		events_rotate(events, (guint)n);
 	return n;

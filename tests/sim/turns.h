@@ -30,8 +30,6 @@ void turns_end(void);
 void turns_set_aside(gboolean aside);
 /* Runs the others until then, while no rdmad runs. */
 void turns_without_rdmad(gint64 until_us);
-/* Call after a change of a kernel descriptor, which may be ready now. */
-void turns_stir(void);
 /* Returns whether rdmad's own code is running. */
 gboolean turns_in_rdmad(void);
 void turns_set_in_rdmad(gboolean in_rdmad);

@@ -5,8 +5,8 @@
 
 #include "actions.h"
 #include "clock.h"
+#include "descriptors.h"
 #include "disk.h"
-#include "files.h"
 #include "judge.h"
 #include "kubelet.h"
 #include "life.h"
@@ -16,7 +16,6 @@
 #include "pods.h"
 #include "pool.h"
 #include "turns.h"
-#include "workshop.h"
 
 #define FIRST_US   (3 * SIM_S)
 #define QUIET_US   (700 * SIM_S) /* longer than podresources' interval of 300 s without events */
@@ -30,7 +29,6 @@ typedef enum { PHASE_STEPS, PHASE_QUIET, PHASE_OVER } Phase;
 
 static struct {
 	const char *root; /* of the tree in memory */
-	char *workshop;	  /* a directory of the kernel, for files that the tree cannot have */
 	Decisions *decisions;
 	guint weights[N_ACTIONS];
 	Phase phase;
@@ -125,7 +123,7 @@ static void world_begin(Decisions *decisions, guint steps)
 	g_random_set_seed(1);
 	node_begin(world.root, decide(decisions, DECIDE_SETUP, 3) > 0);
 	machine_begin();
-	network_begin(world.workshop, decisions);
+	network_begin(world.root, decisions);
 	pool_begin(decisions);
 	turns_begin(&turns_ops, decisions);
 	disk_begin(disk, node_run_dir(), decisions);
@@ -149,7 +147,7 @@ static void world_end(void)
 static guint descriptors(void)
 {
 	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
-	guint n = files_open();
+	guint n = descriptors_used();
 
 	while (dir && g_dir_read_name(dir))
 		n++;
@@ -186,12 +184,9 @@ gboolean world_run(Decisions *decisions, guint steps)
 
 void world_make(void)
 {
-	g_autofree char *machine = NULL;
-
 	world.root = TREE_ROOT;
-	world.workshop = workshop_make();
-	machine = g_build_filename(world.workshop, "machine", NULL);
-	machine_make(TREE_ROOT "/machine", machine);
+	judge_make();
+	machine_make(TREE_ROOT "/machine");
 }
 
 const WorldTotals *world_totals(void)

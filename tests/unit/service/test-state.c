@@ -278,6 +278,42 @@ static void test_an_older_database_is_read(Fixture *f, gconstpointer data)
 	}
 }
 
+static int text_append(void *text, int n, char **values, char **names)
+{
+	for (int i = 0; i < n; i++)
+		g_string_append_printf(text, "%s\n", values[i]);
+	return 0;
+}
+
+/* Opens the database once, and returns its tables. */
+static char *schema_of(Fixture *f)
+{
+	GString *text = g_string_new(NULL);
+	sqlite3 *db;
+
+	rdmad_state_close(open_state(f, NULL));
+	g_assert_cmpint(sqlite3_open(f->db, &db), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_exec(db,
+				     "SELECT name, sql FROM sqlite_schema ORDER BY name;"
+				     "PRAGMA application_id; PRAGMA user_version;",
+				     text_append, text, NULL),
+			==, SQLITE_OK);
+	sqlite3_close(db);
+	return g_string_free(text, FALSE);
+}
+
+/* A difference would count as damage (rdmad_state_schema_differs()). */
+static void test_old_and_new_databases_have_one_schema(Fixture *f, gconstpointer data)
+{
+	g_autofree char *fresh = schema_of(f);
+	g_autofree char *old = NULL;
+
+	g_assert_cmpint(g_remove(f->db), ==, 0);
+	execute(f, version_4);
+	old = schema_of(f);
+	g_assert_cmpstr(old, ==, fresh);
+}
+
 static void test_the_files_are_private(Fixture *f, gconstpointer data)
 {
 	static const char *const names[] = { "rdmad.db", "rdmad.db-wal" };
@@ -691,6 +727,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_deleted_allocation_takes_all_of_it_along),
 	TEST(allocations_may_share_a_slot),
 	TEST(an_older_database_is_read),
+	TEST(old_and_new_databases_have_one_schema),
 	TEST(the_log_is_copied_by_the_loop),
 	TEST(the_files_are_private),
 	TEST(a_damaged_database_is_set_aside),
