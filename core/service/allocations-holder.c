@@ -159,6 +159,13 @@ static gboolean pod_is_a_guess(RdmadAllocations *allocations, const RdmadAllocat
 	       !rdmad_allocations_kubelet_is_newer(allocations, allocation, allocations->kubelet);
 }
 
+/* The time that a call waits for a List is no part of the admission: its machine may be paused
+ * meanwhile. */
+static gint64 age_at(const RdmadAllocationRecord *record, gint64 asked_us)
+{
+	return (asked_us ? asked_us : rdmad_now_us()) - record->since_us;
+}
+
 RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 				    const RdmadAllocationRecord *record, gint64 asked_us,
 				    const char **why)
@@ -176,7 +183,7 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 		return judge_by_list(allocations, allocation, asked_us, why);
 	else if (record->carried)
 		*why = "the node was restarted";
-	else if (rdmad_now_us() - record->since_us < RDMAD_ALLOCATION_GRACE_US)
+	else if (age_at(record, asked_us) < RDMAD_ALLOCATION_GRACE_US)
 		return RDMAD_HOLDER_SHARES;
 	else
 		*why = "kubelet gave its slots to another pod";

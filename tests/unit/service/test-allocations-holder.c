@@ -365,6 +365,29 @@ test_an_init_container_is_not_taken_for_the_one_that_has_its_slots_next(Allocati
 	expect_containers(f, "a=p/- a=p/main ");
 }
 
+/* A call may wait for a List while the machine is paused. */
+static void test_the_length_of_an_admission_ends_when_kubelet_asks(AllocationsFixture *f,
+								   gconstpointer data)
+{
+	static const char *const slots[] = { "a", NULL };
+	static const struct {
+		gint64 asked_s;
+		const char *after;
+	} calls[] = { { 0, "a a" }, { 59, "a a" }, { 61, "a" } };
+
+	for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+		AllocationsFixture one = { 0 };
+		RdmadGrant next = { "test", "rdma/hca", slots, slots, "exclusive", 0 };
+
+		allocations_fixture_setup(&one, NULL);
+		rdmad_allocation_unref(grant(&one, "a", "exclusive", NULL, NULL));
+		next.asked_us = g_get_monotonic_time() + calls[i].asked_s * SECOND;
+		rdmad_allocation_unref(rdmad_allocations_grant(one.allocations, &next, NULL));
+		expect(&one, calls[i].after);
+		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
 static void
 test_an_init_container_of_before_a_restart_of_kubelet_keeps_its_allocation(AllocationsFixture *f,
 									   gconstpointer data)
@@ -620,6 +643,7 @@ const UnitTest unit_tests[] = {
 	TEST(the_next_pod_has_another_allocation_and_both_are_reported),
 	TEST(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives),
 	TEST(an_init_container_is_not_taken_for_the_one_that_has_its_slots_next),
+	TEST(the_length_of_an_admission_ends_when_kubelet_asks),
 	TEST(an_init_container_of_before_a_restart_of_kubelet_keeps_its_allocation),
 	TEST(a_slot_that_was_never_listed_is_given_again_though_the_pod_lives),
 	TEST(a_pod_of_the_same_name_with_another_resource_follows_one_that_ended),
