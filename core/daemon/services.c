@@ -63,7 +63,7 @@ static gconstpointer services_load(const char *object, const char *symbol, gpoin
 {
 	const RdmadServices *services = data;
 
-	return rdmad_module_load_symbol(services->module_dir, object, symbol, error);
+	return rdmad_module_load_part(services->module_dir, object, symbol, error);
 }
 
 static gboolean services_open_http(RdmadServices *services, const RdmadSettings *settings,

@@ -441,7 +441,7 @@ static void curl_loop_free(HttpFetchLoop *loop)
 
 RDMAD_API extern const RdmadFetcher rdmad_http_curl;
 const RdmadFetcher rdmad_http_curl = {
-	.version = RDMAD_VERSION,
+	.part = { RDMAD_VERSION },
 	.init = curl_init,
 	.fetch = curl_fetch,
 	.loop_new = curl_loop_new,

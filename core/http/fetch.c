@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/owned.h"
-#include "build-info.h"
 #include "http/server.h"
 
 struct RdmadFetch {
@@ -31,15 +30,7 @@ const RdmadFetcher *rdmad_fetcher_get(RdmadHttp *http, GError **error)
 	if (http->fetcher)
 		return http->fetcher;
 	fetcher = http->load(HTTP_CURL_OBJECT, HTTP_CURL_SYMBOL, http->load_data, error);
-	if (!fetcher)
-		return NULL;
-	if (g_strcmp0(fetcher->version, RDMAD_VERSION)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
-			    HTTP_CURL_OBJECT ".so is of another rdmad than " RDMAD_VERSION
-					     "; install the one that came with it");
-		return NULL;
-	}
-	if (!fetcher->init(error))
+	if (!fetcher || !fetcher->init(error))
 		return NULL;
 	http->fetcher = fetcher;
 	return fetcher;

@@ -8,6 +8,8 @@
 
 #include <rdmad/fetch.h>
 
+#include "base/part.h"
+
 /* The requests of one loop.  Workers make requests without it. */
 typedef struct HttpFetchLoop HttpFetchLoop;
 typedef struct HttpTransfer HttpTransfer;
@@ -20,7 +22,7 @@ typedef struct {
 } HttpTransferClass;
 
 struct RdmadFetcher {
-	const char *version; /* of rdmad: the interface is stable only within one version */
+	RdmadPart part;
 	/* Called once, on the loop. */
 	gboolean (*init)(GError **error);
 	gboolean (*fetch)(const RdmadFetchSpec *spec, const RdmadJob *job,

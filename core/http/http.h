@@ -10,8 +10,8 @@ typedef struct {	       /* 0: the default in parentheses */
 	gsize max_body;	       /* (1 MiB) */
 } RdmadHttpLimits;
 
-/* Loads OBJECT.so, an optional part of rdmad, which is never unloaded.  Returns the symbol, or
- * NULL. */
+/* Loads OBJECT.so, a part of this rdmad (base/part.h), which is never unloaded.  Returns the symbol,
+ * or NULL. */
 typedef gconstpointer (*RdmadHttpLoad)(const char *object, const char *symbol, gpointer data,
 				       GError **error);
 

@@ -14,7 +14,6 @@
 #include <rdmad/log.h>
 #include <string.h>
 
-#include "build-info.h"
 #include "http/address.h"
 #include "http/fetch.h"
 #include "http/server.h"
@@ -59,23 +58,6 @@ void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoa
 	http->workers = workers;
 	http->load = load;
 	http->load_data = data;
-}
-
-gboolean http_load_tls(RdmadHttp *http, GError **error)
-{
-	const HttpTlsClass *tls =
-		http->tls ?: http->load(HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL, http->load_data, error);
-
-	if (!tls)
-		return FALSE;
-	if (g_strcmp0(tls->version, RDMAD_VERSION)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI,
-			    HTTP_TLS_OBJECT ".so is of another rdmad than " RDMAD_VERSION
-					    "; install the one that came with it");
-		return FALSE;
-	}
-	http->tls = tls;
-	return TRUE;
 }
 
 void rdmad_http_free(RdmadHttp *http)

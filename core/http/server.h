@@ -57,6 +57,7 @@ struct RdmadHttp {
 	HttpTurns *turns;
 	RdmadWorkers *workers;
 	const HttpTlsClass *tls;     /* NULL until needed */
+	const HttpCryptClass *crypt; /* NULL until needed */
 	const RdmadFetcher *fetcher; /* NULL until needed */
 	struct HttpFetchLoop *fetch_loop;
 	char **predecessor; /* addresses of the running rdmad, or NULL */
@@ -154,9 +155,6 @@ void http_stats_listener_removed(const HttpListener *listener);
 /* access/admit.c: returns TRUE if the request may be served, else it was rejected or waits for the
  * password check. */
 gboolean http_connection_admit(HttpConnection *c);
-
-/* access/web.c: loads the TLS object.  RDMAD_ERROR_FAILED and the errors of the loader. */
-gboolean http_load_tls(RdmadHttp *http, GError **error);
 
 /* server.c: calls the handler of the route, or sends an error response. */
 void http_dispatch(RdmadHttpRequest *request);

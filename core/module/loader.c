@@ -293,19 +293,26 @@ const RdmadModuleClass *rdmad_module_load(const char *directory, const char *nam
 	return klass;
 }
 
-static gconstpointer module_find_symbol(const ModuleFile *file, GModule *so, const char *symbol,
-					GError **error)
+static gconstpointer module_find_part(const ModuleFile *file, GModule *so, const char *symbol,
+				      GError **error)
 {
 	gpointer found = NULL;
+	const RdmadPart *part;
 
-	if (g_module_symbol(so, symbol, &found) && found)
-		return found;
-	module_error(file, RDMAD_ERROR_ABI, error, "does not export %s", symbol);
+	if (!g_module_symbol(so, symbol, &found) || !found) {
+		module_error(file, RDMAD_ERROR_ABI, error, "does not export %s", symbol);
+		return NULL;
+	}
+	part = found;
+	if (g_strcmp0(part->version, RDMAD_VERSION) == 0)
+		return part;
+	module_error(file, RDMAD_ERROR_ABI, error,
+		     "of another rdmad than " RDMAD_VERSION "; install the one that came with it");
 	return NULL;
 }
 
-gconstpointer rdmad_module_load_symbol(const char *directory, const char *name, const char *symbol,
-				       GError **error)
+const RdmadPart *rdmad_module_load_part(const char *directory, const char *name, const char *symbol,
+					GError **error)
 {
-	return module_load(directory, name, symbol, module_find_symbol, error);
+	return module_load(directory, name, symbol, module_find_part, error);
 }

@@ -3,7 +3,7 @@
  * usage: http-server SOCKET PORT [WEB-CONFIG DIRECTORY]
  *
  * The HTTP server alone, for test-http.py and test-web.py: a control socket with at most 8 connections and
- * the same on 127.0.0.1:PORT, by WEB-CONFIG, with rdmad-tls.so from DIRECTORY.  Says "ready" and serves until
+ * the same on 127.0.0.1:PORT, by WEB-CONFIG, with the parts from DIRECTORY.  Says "ready" and serves until
  * SIGINT; ends with 1 and the reason when it cannot.
  */
 #include <rdmad/http.h>
@@ -84,7 +84,7 @@ static gboolean serve(RdmadHttp *http, const char *socket, const char *port, con
 
 static gconstpointer load(const char *object, const char *symbol, gpointer data, GError **error)
 {
-	return rdmad_module_load_symbol(data, object, symbol, error);
+	return rdmad_module_load_part(data, object, symbol, error);
 }
 
 int main(int argc, char **argv)

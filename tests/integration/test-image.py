@@ -300,7 +300,8 @@ class ChrootTest(Running):
     def test_modules_and_providers_load_with_the_libraries_of_the_image(self):
         objects = [name for name in self.entries if re.search(r"/(rdmad|libibverbs)/[^/]*\.so$", name)]
         names = {os.path.basename(name) for name in objects}
-        self.assertLessEqual({"cni.so", "device-plugin.so", "metrics.so", "nccl.so", "rdmad-tls.so"}, names)
+        self.assertLessEqual({"cni.so", "device-plugin.so", "metrics.so", "nccl.so", "rdmad-crypt.so", "rdmad-curl.so",
+                              "rdmad-tls.so"}, names)
         self.assertTrue([name for name in names if name.startswith("libmlx5-")], names)
         for name in objects:
             self.in_image(self.loader, "--list", f"/{name}")

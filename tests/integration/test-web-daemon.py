@@ -54,11 +54,21 @@ class WebDaemon(unittest.TestCase):
     def listener(self):
         return [one for one in self.daemon.json("status")["listeners"] if one["public"]][0]
 
-    def check(self, text):
+    def check(self, text, modules=MODULES):
         self.write("checked.yml", text)
         self.write("rdmad.conf", METRICS.format(":1", self.path("checked.yml")))
         return subprocess.run([RDMAD, "--check", "--config", self.path("rdmad.conf"),
-                               "--module-dir", MODULES], capture_output=True, text=True, check=False)
+                               "--module-dir", modules], capture_output=True, text=True, check=False)
+
+    def make_foreign(self, path):
+        """Gives a part the version of another rdmad."""
+        version = subprocess.run([RDMAD, "--version"], capture_output=True, check=True).stdout.split()[1]
+        with open(path, "rb") as file:
+            content = file.read()
+        self.assertEqual(content.count(version + b"\0"), 1)
+        os.chmod(path, 0o755)
+        with open(path, "wb") as file:
+            file.write(content.replace(version + b"\0", b"9" * len(version) + b"\0"))
 
     def maps(self):
         with open(f"/proc/{self.daemon.process.pid}/maps", encoding="ascii") as file:
@@ -139,28 +149,41 @@ class WebDaemon(unittest.TestCase):
         self.assertEqual(self.curl("-u", "alice:secret", f"http://127.0.0.1:{self.port}/metrics"),
                          "200")
 
-    def test_tls_is_loaded_only_where_it_is_wanted(self):
-        for text, wanted in ((None, False), (USERS, False), (FILES, True)):
+    def test_parts_are_loaded_only_where_they_are_wanted(self):
+        for text, wanted in ((None, set()), (USERS, {"rdmad-crypt.so", "libcrypt.so"}),
+                             (FILES, {"rdmad-tls.so", "libssl.so"})):
             with self.subTest(text):
                 self.start(text)
-                self.assertEqual("libssl" in self.maps(), wanted)
-                self.assertEqual("rdmad-tls.so" in self.maps(), wanted)
+                maps = self.maps()
+                for name in ("rdmad-crypt.so", "libcrypt.so", "rdmad-tls.so", "libssl.so"):
+                    self.assertEqual(f"/{name}" in maps, name in wanted, name)
 
-    def test_tls_that_others_could_have_put_there_is_not_loaded(self):
-        directory = self.path("modules")
-        os.makedirs(directory)
-        for name in ("metrics.so", "rdmad-tls.so"):
-            shutil.copy(os.path.join(MODULES, name), directory)
-        self.write("checked.yml", FILES)
-        self.write("rdmad.conf", METRICS.format(":1", self.path("checked.yml")))
-        for mode, why in ((0o755, None), (0o777, "others may write to this file"), (None, "no such")):
-            path = os.path.join(directory, "rdmad-tls.so")
-            os.chmod(path, mode) if mode else os.unlink(path)
-            done = subprocess.run([RDMAD, "--check", "--config", self.path("rdmad.conf"),
-                                   "--module-dir", directory], capture_output=True, text=True,
-                                  check=False)
-            self.assertEqual(done.returncode == 0, why is None, done.stderr)
-            self.assertIn(why or "", done.stderr)
+    def test_a_first_user_loads_the_check_of_passwords(self):
+        self.start("{}\n")
+        self.assertEqual(self.curl(f"http://127.0.0.1:{self.port}/metrics"), "200")
+        self.write("web.yml", USERS)
+        time.sleep(1.1)
+        self.assertEqual(self.curl(f"http://127.0.0.1:{self.port}/metrics"), "401")
+        self.assertIn("/rdmad-crypt.so", self.maps())
+        self.assertEqual(self.curl("-u", "alice:secret", f"http://127.0.0.1:{self.port}/metrics"),
+                         "200")
+
+    def test_a_part_that_does_not_fit_is_an_error_of_the_web_configuration(self):
+        for text, part in ((USERS, "rdmad-crypt.so"), (FILES, "rdmad-tls.so")):
+            directory = self.path("modules-" + part)
+            os.makedirs(directory)
+            for name in ("metrics.so", part):
+                shutil.copy(os.path.join(MODULES, name), directory)
+            path = os.path.join(directory, part)
+            for spoil, why in ((lambda: None, None),
+                               (lambda: os.chmod(path, 0o777), "others may write to this file"),
+                               (lambda: self.make_foreign(path), "of another rdmad than"),
+                               (lambda: os.unlink(path), "no such file")):
+                with self.subTest(part=part, why=why):
+                    spoil()
+                    done = self.check(text, directory)
+                    self.assertEqual(done.returncode == 0, why is None, done.stderr)
+                    self.assertIn(f"{path}: {why}" if why else "", done.stderr)
 
     def test_a_port_alone_is_of_both_families_and_can_be_had_again_at_once(self):
         port = free_port()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 WANTED = "rdmad_module_class"
 # Shared objects that are not modules, and what they export.
-OTHERS = {"rdmad-curl.so": "rdmad_http_curl", "rdmad-tls.so": "rdmad_http_tls"}
+OTHERS = {"rdmad-crypt.so": "rdmad_http_crypt", "rdmad-curl.so": "rdmad_http_curl", "rdmad-tls.so": "rdmad_http_tls"}
 # Sanitizers and coverage put their own into every shared object.
 FOREIGN = ("__asan", "__ubsan", "__odr_asan", "__start___", "__stop___", "__gcov", "__llvm", "__sanitizer")
 

@@ -51,7 +51,7 @@ ONLY_IN = {
     r"openssl/": r"core/http/access/tls-openssl\.c",
     r"curl/": r"core/http/fetch-curl\.c",
     r"seccomp\.h": r"core/base/seccomp\.c",
-    r"crypt\.h": r"core/http/access/bcrypt\.c",
+    r"crypt\.h": r"core/http/access/bcrypt-libcrypt\.c",
     r"gio/|glib-object\.h|gobject/|microhttpd\.h": r"",
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/access/bcrypt.h"
 
-#include <crypt.h>
 #include <rdmad/error.h>
 #include <string.h>
 
@@ -39,29 +38,6 @@ gboolean rdmad_bcrypt_is_hash(const char *hash, GError **error)
 	    strspn(hash + HASH_START, ALPHABET) != HASH_LENGTH - HASH_START)
 		return hash_error("not a bcrypt hash", error);
 	return cost_is_good(hash, error);
-}
-
-/* Takes the same time wherever the hashes differ. */
-static gboolean equal_hashes(const char *a, const char *b)
-{
-	guint8 difference = 0;
-
-	for (gsize i = 0; i < HASH_LENGTH; i++)
-		difference |= a[i] ^ b[i];
-	return difference == 0;
-}
-
-gboolean rdmad_bcrypt_match(const char *hash, const char *password)
-{
-	struct crypt_data *scratch = g_new0(struct crypt_data, 1);
-	/* Avoids crypt_r(), which the address sanitizer intercepts although libcrypt is not
-	 * linked. */
-	const char *own = crypt_rn(password, hash, scratch, sizeof(*scratch));
-	const gboolean match = own && strlen(own) == HASH_LENGTH && equal_hashes(own, hash);
-
-	explicit_bzero(scratch, sizeof(*scratch));
-	g_free(scratch);
-	return match;
 }
 
 char *rdmad_bcrypt_nobody(int cost)

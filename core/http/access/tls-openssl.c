@@ -436,7 +436,7 @@ static HttpTransport *tls_transport_new(gpointer data, int fd)
 
 RDMAD_API extern const HttpTlsClass rdmad_http_tls;
 const HttpTlsClass rdmad_http_tls = {
-	.version = RDMAD_VERSION,
+	.part = { RDMAD_VERSION },
 	.context_new = tls_context_new,
 	.context_free = context_unref,
 	.transport_new = tls_transport_new,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS, in a separate shared object (rdmad-tls.so beside the modules)
+ * The interface of rdmad-tls.so, which is loaded when a listener has TLS
  *
  * Linked in, libssl costs an idle daemon 1.1 MiB (PSS, before any use; GnuTLS: 2.4 MiB; Debian's
- * mbedTLS has no TLS 1.3), and most nodes use no TLS.  The object is loaded when a listener needs
- * it.
+ * mbedTLS has no TLS 1.3), and most nodes use no TLS.
  */
 #pragma once
 
+#include "base/part.h"
 #include "http/transport.h"
 #include "http/access/web-config.h"
 
@@ -18,7 +18,7 @@ typedef struct {
 } HttpTlsPems;
 
 typedef struct {
-	const char *version; /* of rdmad: the interface is stable only within one version */
+	RdmadPart part;
 	/* RDMAD_ERROR_CONFIG. */
 	gpointer (*context_new)(const WebTls *config, const HttpTlsPems *pems, GError **error);
 	/* Existing connections keep a reference. */

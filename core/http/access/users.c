@@ -6,13 +6,13 @@
 #include <rdmad/work.h>
 #include <string.h>
 
-#include "http/access/bcrypt.h"
 #include "http/access/credentials.h"
 
 #define KEY_SIZE 32
 
 struct HttpUsers {
 	RdmadWorkers *workers;
+	const HttpCryptClass *crypt;
 	GHashTable *hashes;
 	char *nobody;	      /* the hash checked for unknown names */
 	guint8 key[KEY_SIZE]; /* of the digests, so that they are useless outside this process */
@@ -22,8 +22,8 @@ struct HttpUsers {
 };
 
 typedef struct {
+	const HttpCryptClass *crypt;
 	char *hash, *password;
-	gboolean match;
 } Verification;
 
 typedef struct {
@@ -69,7 +69,7 @@ static gpointer verification_run(gpointer input, const RdmadJob *job, GError **e
 	const Verification *verification = input;
 	gboolean *match = g_new(gboolean, 1);
 
-	*match = rdmad_bcrypt_match(verification->hash, verification->password);
+	*match = verification->crypt->match(verification->hash, verification->password);
 	return match;
 }
 
@@ -236,6 +236,7 @@ static Check *check_new(HttpUsers *users, const HttpPeer *peer, const char *dige
 	check->is_user = is_user;
 	check->waiters = g_array_new(FALSE, FALSE, sizeof(Waiter));
 	check->verification = g_new0(Verification, 1);
+	check->verification->crypt = users->crypt;
 	check->verification->hash = g_strdup(hash);
 	check->verification->password = g_strdup(password);
 	users_queue(users, check);
@@ -328,11 +329,13 @@ static void users_inherit(HttpUsers *users, const HttpUsers *before)
 	users->peers = g_hash_table_new_full(http_peer_hash, http_peer_equal, g_free, NULL);
 }
 
-HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes, const HttpUsers *before)
+HttpUsers *http_users_new(RdmadWorkers *workers, const HttpCryptClass *crypt, GHashTable *hashes,
+			  const HttpUsers *before)
 {
 	HttpUsers *users = g_new0(HttpUsers, 1);
 
 	users->workers = workers;
+	users->crypt = crypt;
 	users->hashes = g_hash_table_ref(hashes);
 	users->nobody = rdmad_bcrypt_nobody(highest_cost(hashes));
 	g_queue_init(&users->checks);

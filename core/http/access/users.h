@@ -12,6 +12,7 @@
 
 #include <rdmad/types.h>
 
+#include "http/access/bcrypt.h"
 #include "http/access/peer.h"
 
 typedef struct HttpUsers HttpUsers;
@@ -32,7 +33,8 @@ typedef void (*HttpAuthFunc)(HttpAuth answer, gpointer data);
 
 /* `hashes` maps names to bcrypt hashes, is not empty, and is referenced.  `before`: the users
  * that are replaced, or NULL; cached results of unchanged hashes are kept. */
-HttpUsers *http_users_new(RdmadWorkers *workers, GHashTable *hashes, const HttpUsers *before);
+HttpUsers *http_users_new(RdmadWorkers *workers, const HttpCryptClass *crypt, GHashTable *hashes,
+			  const HttpUsers *before);
 /* Reports HTTP_AUTH_BUSY to the waiters. */
 void http_users_free(HttpUsers *users);
 /* `authorization` is the value of the header, or NULL. */

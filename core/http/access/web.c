@@ -181,6 +181,24 @@ static gboolean reading_make_tls(RdmadHttp *http, Reading *reading, GError **err
 	return reading->tls != NULL;
 }
 
+static gboolean config_has_users(const WebConfig *config)
+{
+	return g_hash_table_size(config->users) > 0;
+}
+
+/* Loads the parts of rdmad that the configuration needs. */
+static gboolean load_parts(RdmadHttp *http, const WebConfig *config, GError **error)
+{
+	if (config->has_tls && !http->tls)
+		http->tls = http->load(HTTP_TLS_OBJECT, HTTP_TLS_SYMBOL, http->load_data, error);
+	if (config->has_tls && !http->tls)
+		return FALSE;
+	if (config_has_users(config) && !http->crypt)
+		http->crypt =
+			http->load(HTTP_CRYPT_OBJECT, HTTP_CRYPT_SYMBOL, http->load_data, error);
+	return !config_has_users(config) || http->crypt;
+}
+
 static gboolean reading_read(RdmadHttp *http, Reading *reading, GError **error)
 {
 	const char *path = reading->paths[FILE_CONFIG];
@@ -193,9 +211,8 @@ static gboolean reading_read(RdmadHttp *http, Reading *reading, GError **error)
 	secret_free(text);
 	if (!reading->config)
 		return FALSE;
-	if (!reading->config->has_tls)
-		return TRUE;
-	return http_load_tls(http, error) && reading_make_tls(http, reading, error);
+	return load_parts(http, reading->config, error) &&
+	       (!reading->config->has_tls || reading_make_tls(http, reading, error));
 }
 
 static Reading *reading_new(const char *path)
@@ -229,11 +246,6 @@ gboolean rdmad_http_web_config_check(RdmadHttp *http, const char *path, GError *
 
 /* ---- in use ---- */
 
-static gboolean config_has_users(const WebConfig *config)
-{
-	return g_hash_table_size(config->users) > 0;
-}
-
 static gboolean config_wants_certificates(const WebConfig *config)
 {
 	return config->tls.client_auth == WEB_CLIENT_REQUIRE ||
@@ -246,7 +258,8 @@ static void web_take(HttpWeb *web, Reading *reading)
 	HttpUsers *before = g_steal_pointer(&web->users);
 
 	if (config_has_users(config))
-		web->users = http_users_new(web->http->workers, config->users, before);
+		web->users =
+			http_users_new(web->http->workers, web->http->crypt, config->users, before);
 	http_users_free(before);
 	if (config->rate_interval_s > 0)
 		rdmad_bucket_init(&web->bucket, config->rate_burst,

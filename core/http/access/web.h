@@ -16,7 +16,7 @@
 typedef struct HttpWeb HttpWeb;
 
 /* Listeners with the same path share one object.  RDMAD_ERROR_CONFIG, and the errors of loading
- * the TLS object. */
+ * the parts of rdmad for TLS and passwords. */
 HttpWeb *http_web_open(RdmadHttp *http, const char *path, GError **error);
 void http_web_close(HttpWeb *web);
 

@@ -32,27 +32,27 @@ static void device_set(V1beta1__Device *device, const Slot *slot, const PoolPack
 	device->topology = &topology->info;
 }
 
-/* Appends the slots of one device: concatenated lists are one list in protobuf's encoding. */
-static void append_slots(GByteArray *message, const Pool *pool, const PoolDevice *device,
-			 const PoolPacked *content)
+/* Concatenated lists are one list in protobuf's encoding. */
+static void append_slot(GByteArray *message, const Slot *slot, const PoolPacked *content)
 {
-	const guint n = device->n_slots;
-	g_autofree V1beta1__Device *devices = g_new(V1beta1__Device, n);
-	g_autofree V1beta1__Device **pointers = g_new(V1beta1__Device *, n);
-	g_autofree Topology *topologies = g_new(Topology, n);
+	Topology topology;
+	V1beta1__Device device, *devices[] = { &device };
 	V1beta1__ListAndWatchResponse list = V1BETA1__LIST_AND_WATCH_RESPONSE__INIT;
 	const guint start = message->len;
 
-	for (guint i = 0; i < n; i++) {
-		device_set(&devices[i], pool_slot(pool, device->first_slot + i), content,
-			   &topologies[i]);
-		pointers[i] = &devices[i];
-	}
-	list.n_devices = n;
-	list.devices = pointers;
+	device_set(&device, slot, content, &topology);
+	list.n_devices = G_N_ELEMENTS(devices);
+	list.devices = devices;
 	g_byte_array_set_size(
 		message, start + (guint)v1beta1__list_and_watch_response__get_packed_size(&list));
 	v1beta1__list_and_watch_response__pack(&list, message->data + start);
+}
+
+static void append_slots(GByteArray *message, const Pool *pool, const PoolDevice *device,
+			 const PoolPacked *content)
+{
+	for (guint i = 0; i < device->n_slots; i++)
+		append_slot(message, pool_slot(pool, device->first_slot + i), content);
 }
 
 static gboolean content_equal(const PoolPacked *a, const PoolPacked *b)

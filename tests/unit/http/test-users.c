@@ -11,6 +11,9 @@
 /* "U*U", at the lowest cost for which a table of hashes exists. */
 #define HASH "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
 
+/* Of rdmad-crypt.so, which is linked in. */
+extern const HttpCryptClass rdmad_http_crypt;
+
 typedef struct {
 	RdmadLoop *loop;
 	RdmadWorkers *workers;
@@ -26,7 +29,7 @@ static void setup(Fixture *f, gconstpointer data)
 	f->workers = rdmad_workers_new(f->loop, 4, NULL);
 	f->hashes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_hash_table_insert(f->hashes, g_strdup("alice"), g_strdup(HASH));
-	f->users = http_users_new(f->workers, f->hashes, NULL);
+	f->users = http_users_new(f->workers, &rdmad_http_crypt, f->hashes, NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -213,7 +216,7 @@ static void test_who_was_right_is_known_under_a_new_configuration(Fixture *f, gc
 
 	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
 	wait_for(f, 1);
-	f->users = http_users_new(f->workers, f->hashes, before);
+	f->users = http_users_new(f->workers, &rdmad_http_crypt, f->hashes, before);
 	http_users_free(before);
 	flood(f, 1);
 	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_YES);
@@ -232,7 +235,7 @@ static void test_another_password_is_asked_for_under_a_new_configuration(Fixture
 	g_hash_table_insert(
 		hashes, g_strdup("alice"),
 		g_strdup("$2a$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK"));
-	f->users = http_users_new(f->workers, hashes, before);
+	f->users = http_users_new(f->workers, &rdmad_http_crypt, hashes, before);
 	http_users_free(before);
 	g_assert_cmpint(ask_right(f), ==, HTTP_AUTH_LATER);
 	wait_for(f, 2);

@@ -68,6 +68,33 @@ static void test_modules_that_do_not_fit_are_refused_by_name(void)
 	}
 }
 
+static const struct {
+	const char *name, *symbol;
+	RdmadError code;
+	const char *words;
+} bad_parts[] = {
+	{ "absent", "rdmad_part", RDMAD_ERROR_NOT_FOUND, "absent.so: no such file" },
+	{ "no-class", "rdmad_part", RDMAD_ERROR_ABI, "does not export rdmad_part" },
+	{ "foreign-part", "rdmad_part", RDMAD_ERROR_ABI, "of another rdmad than " },
+};
+
+static void test_parts_that_do_not_fit_are_refused(void)
+{
+	g_autofree char *dir = bad_modules_dir();
+
+	for (gsize i = 0; i < G_N_ELEMENTS(bad_parts); i++) {
+		g_autoptr(GError) error = NULL;
+		const guint before = count_descriptors();
+
+		g_assert_null(rdmad_module_load_part(dir, bad_parts[i].name, bad_parts[i].symbol,
+						     &error));
+		g_test_message("%s", error->message);
+		g_assert_error(error, RDMAD_ERROR, (int)bad_parts[i].code);
+		g_assert_nonnull(strstr(error->message, bad_parts[i].words));
+		g_assert_cmpuint(count_descriptors(), ==, before);
+	}
+}
+
 /* Each makes one property of DIR/mods/good.so invalid. */
 typedef void (*SpoilFunc)(const char *mods, const char *file);
 
@@ -300,6 +327,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_good_module_gives_its_class),
 	TEST(two_modules_are_two_and_one_is_one),
 	TEST(modules_that_do_not_fit_are_refused_by_name),
+	TEST(parts_that_do_not_fit_are_refused),
 	TEST(what_others_could_have_put_there_is_refused),
 	TEST(a_link_to_the_directory_is_followed),
 	TEST(what_may_pass_is_no_fault_of_the_module),
