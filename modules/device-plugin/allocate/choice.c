@@ -78,14 +78,14 @@ static Candidate *choice_candidate(Choice *choice, const PoolDevice *device)
 	return candidate;
 }
 
-static gboolean is_allocated(const Preference *preference, const char *slot)
+static SlotUse use_of(const Preference *preference, const char *slot)
 {
-	return preference->is_allocated && preference->is_allocated(slot, preference->data);
+	return preference->use_of ? preference->use_of(slot, preference->data) : SLOT_FREE;
 }
 
 /* Kubelet passes the slots in random order; the order of the pool makes the response
  * deterministic. */
-static void choice_offer(Choice *choice, const Preference *preference, gboolean allocated)
+static void choice_offer(Choice *choice, const Preference *preference, SlotUse use)
 {
 	g_autoptr(GHashTable) offered = g_hash_table_new(g_str_hash, g_str_equal);
 
@@ -98,7 +98,7 @@ static void choice_offer(Choice *choice, const Preference *preference, gboolean 
 		gpointer id = NULL;
 
 		if (g_hash_table_lookup_extended(offered, slot->id, &id, NULL) &&
-		    is_allocated(preference, slot->id) == allocated)
+		    use_of(preference, slot->id) == use)
 			g_ptr_array_add(choice_candidate(choice, slot->device)->offered, id);
 	}
 }
@@ -247,11 +247,12 @@ GPtrArray *choice_make(const Pool *pool, const GArray *gpus, const Preference *p
 		.size = preference->size,
 	};
 
-	choice_offer(&choice, preference, FALSE);
+	choice_offer(&choice, preference, SLOT_FREE);
 	choice_take_must(&choice, preference);
 	choice_fill(&choice, ties);
-	if (choice.chosen->len < choice.size) {
-		choice_offer(&choice, preference, TRUE);
+	for (SlotUse use = SLOT_OF_UNKNOWN; use <= SLOT_HELD && choice.chosen->len < choice.size;
+	     use++) {
+		choice_offer(&choice, preference, use);
 		choice_fill(&choice, ties);
 	}
 	return choice.chosen;

@@ -13,11 +13,18 @@
  * 6. first in the order of the pool.
  *
  * Slots of existing allocations are chosen last, whatever their devices: kubelet offers them if it
- * has lost their holders.
+ * has lost their holders.  Those of allocations without a known pod come first, because the pod may have
+ * ended before kubelet listed it.
  */
 #pragma once
 
 #include "pool.h"
+
+typedef enum {
+	SLOT_FREE,
+	SLOT_OF_UNKNOWN, /* of an allocation whose pod is unknown */
+	SLOT_HELD,	 /* of an allocation that a pod holds */
+} SlotUse;
 
 typedef struct {
 	char *const *available;
@@ -25,8 +32,7 @@ typedef struct {
 	char *const *must; /* chosen first, unconditionally */
 	gsize n_must;
 	gsize size;
-	/* Returns whether an allocation has the slot; NULL: no slot is allocated. */
-	gboolean (*is_allocated)(const char *slot, gpointer data);
+	SlotUse (*use_of)(const char *slot, gpointer data); /* NULL: all slots are free */
 	gpointer data;
 } Preference;
 

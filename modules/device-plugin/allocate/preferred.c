@@ -36,12 +36,15 @@ typedef struct {
 	RdmadAllocations *allocations;
 } Chooser;
 
-static gboolean is_allocated(const char *slot, gpointer data)
+static SlotUse use_of(const char *slot, gpointer data)
 {
 	const Chooser *by = data;
+	const RdmadAllocation *allocation =
+		rdmad_allocations_by_slot(by->allocations, pool_settings(by->pool)->name, slot);
 
-	return rdmad_allocations_by_slot(by->allocations, pool_settings(by->pool)->name, slot) !=
-	       NULL;
+	if (!allocation)
+		return SLOT_FREE;
+	return allocation->pod_name ? SLOT_HELD : SLOT_OF_UNKNOWN;
 }
 
 static GPtrArray *container_choose(Chooser *by,
@@ -53,7 +56,7 @@ static GPtrArray *container_choose(Chooser *by,
 		.must = request->must_include_deviceids,
 		.n_must = request->n_must_include_deviceids,
 		.size = (gsize)request->allocation_size,
-		.is_allocated = is_allocated,
+		.use_of = use_of,
 		.data = by,
 	};
 

@@ -105,12 +105,16 @@ typedef struct {
 	const char *name, *available, *must, *held;
 	gsize size;
 	const char *expected;
-	const char *allocated; /* NULL: none */
+	const char *allocated; /* "?a::0" if its pod is unknown; NULL: none */
 } ChoiceCase;
 
-static gboolean is_allocated(const char *slot, gpointer allocated)
+static SlotUse use_of(const char *slot, gpointer allocated)
 {
-	return allocated && strstr(allocated, slot);
+	const char *found = allocated ? strstr(allocated, slot) : NULL;
+
+	if (!found)
+		return SLOT_FREE;
+	return found > (const char *)allocated && found[-1] == '?' ? SLOT_OF_UNKNOWN : SLOT_HELD;
 }
 
 static void node_check(Node *node, const ChoiceCase *one)
@@ -123,7 +127,7 @@ static void node_check(Node *node, const ChoiceCase *one)
 		.must = must,
 		.n_must = g_strv_length(must),
 		.size = one->size,
-		.is_allocated = is_allocated,
+		.use_of = use_of,
 		.data = (gpointer)one->allocated,
 	};
 	g_autoptr(GPtrArray) chosen = choice_make(node->pool, node->gpus, &preference);
@@ -155,6 +159,8 @@ static const ChoiceCase PLAIN_CASES[] = {
 	{ "what an allocation has comes last", "a::0 a::1 b::0", "", "", 3, "a::1 b::0 a::0",
 	  "a::0" },
 	{ "what must be in may be allocated", PLAIN, "c::1", "", 2, "c::1 d::0", "c::1" },
+	{ "what a pod has comes after what a pod may have had", "a::0 b::0 c::0", "", "", 2,
+	  "c::0 b::0", "a::0 ?b::0" },
 	{ "all are allocated", "a::0 b::0", "", "", 1, "a::0", "a::0 b::0" },
 	{ "nothing is asked for", PLAIN, "", "", 0, "" },
 	{ "nothing is offered", "", "", "", 2, "" },
