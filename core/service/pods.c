@@ -163,7 +163,10 @@ static void failing_set(RdmadPods *pods, const GError *error)
 
 static void next_schedule(RdmadPods *pods, gboolean ok)
 {
-	const gboolean more = !ok || pods->hinted || rdmad_allocations_unsettled(pods->allocations);
+	const gboolean listed_after_end =
+		rdmad_allocations_some_listed_after_end(pods->allocations);
+	const gboolean more = !ok || pods->hinted || listed_after_end ||
+			      rdmad_allocations_unsettled(pods->allocations);
 
 	if (!more)
 		pods->step = STEP_CONFIRM;
@@ -171,8 +174,7 @@ static void next_schedule(RdmadPods *pods, gboolean ok)
 		pods_schedule(pods, 0);
 	else if (more && pods->step < G_N_ELEMENTS(step_ms))
 		pods_schedule(pods, step_ms[pods->step++]);
-	else if (rdmad_allocations_count(pods->allocations) ||
-		 rdmad_allocations_some_listed_after_end(pods->allocations))
+	else if (rdmad_allocations_count(pods->allocations) || listed_after_end)
 		pods_schedule(pods, more && ok ? UNSETTLED_MS : SETTLED_MS);
 }
 

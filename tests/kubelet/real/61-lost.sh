@@ -1,6 +1,9 @@
 # Losses that must not matter: rdmad's database, kubelet's checkpoint; and an init container.
 checkpoint=/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint
+# Kubelet admits a manifest that is still being written, and then the whole one as another pod.
 pod_with_init() {	# pod_with_init NAME INIT-COUNT COUNT
+	local final=$manifests
+	manifests=$(mktemp -d)
 	pod "$1" rdma/hca=$3
 	cat >>"$manifests/$1.yaml" <<-YAML
 		  initContainers:
@@ -10,6 +13,9 @@ pod_with_init() {	# pod_with_init NAME INIT-COUNT COUNT
 		    command: [sh, -c, "cat /run/rdmad/allocation.json; sleep 2"]
 		    resources: {limits: {cpu: 100m, rdma/hca: "$2"}}
 	YAML
+	mv "$manifests/$1.yaml" "$final/.$1"
+	manifests=$final
+	mv "$manifests/.$1" "$manifests/$1.yaml"
 }
 allocations_of() { ask allocations --json | jq -c --arg p "$1-$node" '[.allocations[] | select(.pod == $p) | [.id, .container, .device_names]]'; }
 begin "$EXCLUSIVE"
