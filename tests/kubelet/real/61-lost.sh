@@ -37,7 +37,7 @@ within 400 "an init container with two devices, then the main one with one" pod_
 sleep 5
 check "the main container has its directory" says '"id"' pod_exec c cat /run/rdmad/allocation.json
 id=$(pod_exec c sh -c 'echo $RDMAD_ALLOCATION')
-check "which is of an allocation that is known" says "$id" ask allocations
+check "which is of an allocation that is known" says "$id" ask allocations --json
 note "allocations of c: $(allocations_of c)"; ctl podres | sed 's/^/#   /'
 unpod c
 within 120 "all allocations of that pod have ended" is '[]' allocations_of c
