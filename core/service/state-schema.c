@@ -23,31 +23,36 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 			      "PRAGMA synchronous = FULL;"
 			      "PRAGMA journal_size_limit = 4194304;";
 
-/* A new database has the newest tables at once, because the migrations would take most of the time
- * of its first opening.  The text is as ALTER TABLE leaves it, so that all databases have one schema
- * (rdmad_state_schema_differs()). */
-static const char newest[] =
-	"CREATE TABLE \"allocations\" ("
-	"  seq INTEGER PRIMARY KEY,"
-	"  id TEXT NOT NULL,"
-	"  resource TEXT NOT NULL,"
-	"  owner TEXT NOT NULL,"
-	"  pod_namespace TEXT, pod_name TEXT, container TEXT,"
-	"  since_us INTEGER NOT NULL,"
-	"  mode TEXT, boot TEXT, kubelet TEXT,"
-	"  slots TEXT NOT NULL,"  /* one a line */
-	"  devices TEXT NOT NULL" /* the same */
+/* The columns of version 6. */
+#define ALLOCATIONS_6                                                                              \
+	"("                                                                                        \
+	"  seq INTEGER PRIMARY KEY,"                                                               \
+	"  id TEXT NOT NULL,"                                                                      \
+	"  resource TEXT NOT NULL,"                                                                \
+	"  owner TEXT NOT NULL,"                                                                   \
+	"  pod_namespace TEXT, pod_name TEXT, container TEXT,"                                     \
+	"  since_us INTEGER NOT NULL,"                                                             \
+	"  mode TEXT, boot TEXT, kubelet TEXT,"                                                    \
+	"  slots TEXT NOT NULL,"  /* one a line */                                                 \
+	"  devices TEXT NOT NULL" /* the same */                                                   \
 	") STRICT;"
-	"CREATE TABLE \"attachments\" ("
-	"  allocation INTEGER NOT NULL REFERENCES \"allocations\" ON DELETE CASCADE,"
-	"  position INTEGER NOT NULL,"
-	"  netns TEXT NOT NULL,"
-	"  interface TEXT NOT NULL,"
-	"  rdma_device TEXT,"
-	"  addresses TEXT NOT NULL," /* one a line */
-	"  gid_index INTEGER NOT NULL,"
-	"  PRIMARY KEY (allocation, position)"
-	") STRICT, WITHOUT ROWID;";
+/* After the first one. */
+#define ATTACHMENTS_6                                                                              \
+	"  position INTEGER NOT NULL,"                                                             \
+	"  netns TEXT NOT NULL,"                                                                   \
+	"  interface TEXT NOT NULL,"                                                               \
+	"  rdma_device TEXT,"                                                                      \
+	"  addresses TEXT NOT NULL," /* one a line */                                              \
+	"  gid_index INTEGER NOT NULL,"                                                            \
+	"  PRIMARY KEY (allocation, position)"                                                     \
+	") STRICT, WITHOUT ROWID;"
+
+/* A new database has the newest tables at once, because the migrations would take most of the time
+ * of its first opening.  The names are quoted as ALTER TABLE leaves them, so that all databases have
+ * one schema (rdmad_state_schema_differs()). */
+static const char newest[] =
+	"CREATE TABLE \"allocations\" " ALLOCATIONS_6 "CREATE TABLE \"attachments\" ("
+	"  allocation INTEGER NOT NULL REFERENCES \"allocations\" ON DELETE CASCADE," ATTACHMENTS_6;
 
 /* Entry N migrates version N to N + 1.  Released entries must not be changed. */
 static const char *const migrations[] = {
@@ -110,29 +115,11 @@ static const char *const migrations[] = {
 	"DROP TABLE slots;",
 	/* The table of allocations finds an allocation by its id, and the database by its number:
 	 * an index of ids is a second page to write and sync. */
-	"CREATE TABLE numbered ("
-	"  seq INTEGER PRIMARY KEY,"
-	"  id TEXT NOT NULL,"
-	"  resource TEXT NOT NULL,"
-	"  owner TEXT NOT NULL,"
-	"  pod_namespace TEXT, pod_name TEXT, container TEXT,"
-	"  since_us INTEGER NOT NULL,"
-	"  mode TEXT, boot TEXT, kubelet TEXT,"
-	"  slots TEXT NOT NULL,"  /* one a line */
-	"  devices TEXT NOT NULL" /* the same */
-	") STRICT;"
+	"CREATE TABLE numbered " ALLOCATIONS_6
 	"INSERT INTO numbered SELECT seq, id, resource, owner, pod_namespace, pod_name, container,"
 	"  since_us, mode, boot, kubelet, slots, devices FROM allocations;"
 	"CREATE TABLE attachments_of_numbered ("
-	"  allocation INTEGER NOT NULL REFERENCES numbered ON DELETE CASCADE,"
-	"  position INTEGER NOT NULL,"
-	"  netns TEXT NOT NULL,"
-	"  interface TEXT NOT NULL,"
-	"  rdma_device TEXT,"
-	"  addresses TEXT NOT NULL," /* one a line */
-	"  gid_index INTEGER NOT NULL,"
-	"  PRIMARY KEY (allocation, position)"
-	") STRICT, WITHOUT ROWID;"
+	"  allocation INTEGER NOT NULL REFERENCES numbered ON DELETE CASCADE," ATTACHMENTS_6
 	"INSERT INTO attachments_of_numbered SELECT * FROM attachments;"
 	"DROP TABLE attachments;"
 	"DROP TABLE allocations;"
@@ -187,10 +174,12 @@ static gboolean migrate(RdmadState *state, guint from, GError **error)
 {
 	g_autoptr(GString) sql = g_string_new("BEGIN IMMEDIATE;");
 
-	if (!from)
+	if (!from) {
 		g_string_append(sql, newest);
-	for (guint i = from; from && i < G_N_ELEMENTS(migrations); i++)
-		g_string_append(sql, migrations[i]);
+	} else {
+		for (guint i = from; i < G_N_ELEMENTS(migrations); i++)
+			g_string_append(sql, migrations[i]);
+	}
 	g_string_append_printf(sql, "PRAGMA application_id = %d; PRAGMA user_version = %u; COMMIT;",
 			       APPLICATION_ID, (guint)G_N_ELEMENTS(migrations));
 	if (run(state, sql->str, error))
