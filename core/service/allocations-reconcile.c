@@ -465,11 +465,13 @@ static void use_note(RdmadAllocationRecord *record, gpointer data)
 static gboolean slot_has_ended(const Plan *plan, const RdmadPodDevices *held, const char *slot)
 {
 	const RdmadSlot key = { held->resource, slot };
-	g_autofree char *pod = g_strdup_printf("%s/%s", held->pod_namespace, held->pod_name);
+	g_autofree char *pod = NULL;
 	gpointer logs;
 
-	return g_hash_table_lookup_extended(plan->allocations->ended, &key, NULL, &logs) &&
-	       pod_logs(plan, pod, logs) != LOGS_LATER;
+	if (!g_hash_table_lookup_extended(plan->allocations->ended, &key, NULL, &logs))
+		return FALSE;
+	pod = g_strdup_printf("%s/%s", held->pod_namespace, held->pod_name);
+	return pod_logs(plan, pod, logs) != LOGS_LATER;
 }
 
 static gboolean slot_is_free(const Plan *plan, const RdmadPodDevices *held, const char *slot)
