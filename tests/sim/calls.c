@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "disk.h"
 #include "files.h"
 #include "kubelet.h"
@@ -104,7 +105,7 @@ static int open_any(int dir, const char *name, int flags, mode_t mode)
 	if (g_str_equal(name, BOOT_ID))
 		name = machine_boot_id();
 	if (turns_in_rdmad() && disk_refuses_open())
-		return files_fail(disk_refuses_open());
+		return descriptor_fail(disk_refuses_open());
 	if (turns_in_rdmad() && flags & (O_CREAT | O_TRUNC))
 		return open_made(dir, name, flags, mode);
 	return files_openat(dir, name, flags, mode);
@@ -288,7 +289,7 @@ int mkdirat(int dir, const char *name, mode_t mode)
 	if (!turns_in_rdmad())
 		return files_mkdir(dir, name, mode);
 	if (files_exists(dir, name))
-		return files_fail(EEXIST);
+		return descriptor_fail(EEXIST);
 	if (is_over(judge_change(path_at(dir, name, path), FALSE), 0, &result))
 		return (int)result;
 	result = files_mkdir(dir, name, mode);
@@ -341,7 +342,7 @@ int getsockopt(int fd, int level, int option, void *value, socklen_t *size)
 	if (!sockets_has(fd))
 		return (int)syscall(SYS_getsockopt, fd, level, option, value, size);
 	if (level != SOL_SOCKET || option != SO_PEERCRED)
-		return files_fail(ENOPROTOOPT);
+		return descriptor_fail(ENOPROTOOPT);
 	*(struct ucred *)value = peer_of();
 	return 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "descriptors.h"
 
+#include <errno.h>
+
 #include "epoll.h"
 
 /* Above the kernel's, which number few; libevent has an array with an element for each number. */
@@ -17,6 +19,12 @@ const GPtrArray *descriptors_all(void)
 guint descriptors_used(void)
 {
 	return used;
+}
+
+int descriptor_fail(int errnum)
+{
+	errno = errnum;
+	return -1;
 }
 
 int descriptor_new(Open *open)

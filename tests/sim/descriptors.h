@@ -30,6 +30,8 @@ struct Open {
 	GSList *waits; /* of epoll.c, newest first */
 };
 
+/* Sets errno and returns -1, as a call does. */
+int descriptor_fail(int errnum);
 /* Returns the lowest free descriptor, which refers to `open`. */
 int descriptor_new(Open *open);
 /* Returns NULL if the descriptor belongs to the kernel. */

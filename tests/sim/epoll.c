@@ -131,12 +131,6 @@ static Wait *wait_new(Epoll *epoll, Open *of, int fd)
 	return wait;
 }
 
-static int fail(int errnum)
-{
-	errno = errnum;
-	return -1;
-}
-
 int epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event)
 {
 	Epoll *epoll = descriptor_of_kind(epoll_fd, &epoll_kind);
@@ -144,12 +138,12 @@ int epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event)
 	Wait *wait;
 
 	if (!epoll || !of)
-		return fail(EBADF);
+		return descriptor_fail(EBADF);
 	if (!of->kind->ready)
-		return fail(EPERM);
+		return descriptor_fail(EPERM);
 	wait = wait_find(epoll, of, fd);
 	if (!wait != (operation == EPOLL_CTL_ADD))
-		return fail(wait ? EEXIST : ENOENT);
+		return descriptor_fail(wait ? EEXIST : ENOENT);
 	if (operation == EPOLL_CTL_DEL) {
 		wait_free(wait);
 		return 0;

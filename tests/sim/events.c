@@ -10,12 +10,6 @@
 
 #include "epoll.h"
 
-static gssize fail(int errnum)
-{
-	errno = errnum;
-	return -1;
-}
-
 /* ---- counters ---- */
 
 typedef struct {
@@ -38,9 +32,9 @@ static gssize counter_read(Open *open, void *bytes, gsize size)
 	Counter *counter = (Counter *)open;
 
 	if (size < sizeof(counter->count))
-		return fail(EINVAL);
+		return descriptor_fail(EINVAL);
 	if (!counter->count)
-		return fail(EAGAIN);
+		return descriptor_fail(EAGAIN);
 	memcpy(bytes, &counter->count, sizeof(counter->count));
 	counter->count = 0;
 	epoll_wake(open, EPOLLOUT);
@@ -53,7 +47,7 @@ static gssize counter_write(Open *open, const void *bytes, gsize size)
 	guint64 more;
 
 	if (size < sizeof(more))
-		return fail(EINVAL);
+		return descriptor_fail(EINVAL);
 	memcpy(&more, bytes, sizeof(more));
 	counter->count += more;
 	epoll_wake(open, EPOLLIN);
@@ -107,9 +101,9 @@ static gssize signals_read(Open *open, void *bytes, gsize size)
 	struct signalfd_siginfo *info = bytes;
 
 	if (size < sizeof(*info))
-		return fail(EINVAL);
+		return descriptor_fail(EINVAL);
 	if (!found)
-		return fail(EAGAIN);
+		return descriptor_fail(EAGAIN);
 	memset(info, 0, sizeof(*info));
 	info->ssi_signo = (guint32)__builtin_ctzll(found);
 	pending &= ~(G_GUINT64_CONSTANT(1) << info->ssi_signo);

@@ -124,7 +124,8 @@ int faccessat(int dir, const char *path, int mode, int flags)
 
 	if (files_stat(dir, path, &st, flags & AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
-	return mode & X_OK && S_ISREG(st.st_mode) && !(st.st_mode & 0111) ? files_fail(EACCES) : 0;
+	return mode & X_OK && S_ISREG(st.st_mode) && !(st.st_mode & 0111) ? descriptor_fail(EACCES)
+									  : 0;
 }
 
 int access(const char *path, int mode)
@@ -186,7 +187,7 @@ int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags
 	if (!entry)
 		return -1;
 	if (!files_find(to_dir, to, FALSE, &place, &ok))
-		return files_fail(EXDEV);
+		return descriptor_fail(EXDEV);
 	return ok && tree_link(entry->file, &place) ? 0 : -1;
 }
 
@@ -203,7 +204,7 @@ int symlink(const char *target, const char *path)
 	if (!files_find(AT_FDCWD, path, FALSE, &place, &ok))
 		return (int)syscall(SYS_symlinkat, target, AT_FDCWD, path);
 	if (!ok || place.entry)
-		return ok ? files_fail(EEXIST) : -1;
+		return ok ? descriptor_fail(EEXIST) : -1;
 	tree_make(&place, S_IFLNK | 0777)->file->target = g_strdup(target);
 	return 0;
 }
@@ -219,7 +220,7 @@ static gssize target_copy(const TreeEntry *entry, gboolean is_self, char *target
 	else if (S_ISLNK(entry->file->mode))
 		g_strlcpy(path, entry->file->target, sizeof(path));
 	else
-		return files_fail(EINVAL);
+		return descriptor_fail(EINVAL);
 	n = MIN(strlen(path), size);
 	memcpy(target, path, n);
 	return (gssize)n;
@@ -373,7 +374,7 @@ int inotify_add_watch(int fd, const char *path, uint32_t mask)
 	TreeEntry *entry;
 
 	if (!files_find_entry(AT_FDCWD, path, TRUE, &entry))
-		return files_fail(ENOENT);
+		return descriptor_fail(ENOENT);
 	return entry ? notify_add(fd, entry, mask) : -1;
 }
 

@@ -26,12 +26,6 @@ typedef struct {
 
 static mode_t mask = 022;
 
-int files_fail(int errnum)
-{
-	errno = errnum;
-	return -1;
-}
-
 static void file_end(Open *open)
 {
 	File *file = (File *)open;
@@ -130,13 +124,13 @@ static int entry_open(TreeEntry *entry, int flags)
 	File *file;
 
 	if (S_ISLNK(mode) && !(flags & O_PATH))
-		return files_fail(ELOOP);
+		return descriptor_fail(ELOOP);
 	if (flags & O_DIRECTORY && !S_ISDIR(mode))
-		return files_fail(ENOTDIR);
+		return descriptor_fail(ENOTDIR);
 	if (S_ISDIR(mode) && writes)
-		return files_fail(EISDIR);
+		return descriptor_fail(EISDIR);
 	if (S_ISSOCK(mode) && !(flags & O_PATH))
-		return files_fail(ENXIO);
+		return descriptor_fail(ENXIO);
 	if (flags & O_TRUNC && writes) {
 		g_byte_array_set_size(entry->file->bytes, 0);
 		tree_touch(entry);
@@ -152,11 +146,11 @@ static int entry_open(TreeEntry *entry, int flags)
 static int place_open(const TreePlace *place, int flags, mode_t mode)
 {
 	if (place->entry && flags & O_CREAT && flags & O_EXCL)
-		return files_fail(EEXIST);
+		return descriptor_fail(EEXIST);
 	if (place->entry)
 		return entry_open(place->entry, flags);
 	if (!(flags & O_CREAT))
-		return files_fail(ENOENT);
+		return descriptor_fail(ENOENT);
 	return entry_open(tree_make(place, S_IFREG | (mode & ~mask)), flags & ~O_TRUNC);
 }
 
@@ -229,7 +223,7 @@ int files_lock(int fd, int operation)
 	if (!file)
 		return (int)syscall(SYS_flock, fd, operation);
 	if (kind != LOCK_UN && is_locked(file, kind))
-		return files_fail(EWOULDBLOCK);
+		return descriptor_fail(EWOULDBLOCK);
 	file->lock = kind == LOCK_UN ? 0 : kind;
 	return 0;
 }
@@ -277,7 +271,8 @@ gssize files_read(int fd, void *bytes, gsize size)
 	if (notify_is(fd))
 		return notify_read(fd, bytes, size);
 	if (!file)
-		return open->kind->read ? open->kind->read(open, bytes, size) : files_fail(EINVAL);
+		return open->kind->read ? open->kind->read(open, bytes, size)
+					: descriptor_fail(EINVAL);
 	n = files_pread(fd, bytes, size, file->at);
 	file->at += MAX(n, 0);
 	return n;
@@ -309,7 +304,7 @@ gssize files_write(int fd, const void *bytes, gsize size)
 		return syscall(SYS_write, fd, bytes, size);
 	if (!file)
 		return open->kind->write ? open->kind->write(open, bytes, size)
-					 : files_fail(EINVAL);
+					 : descriptor_fail(EINVAL);
 	if (file->open.flags & O_APPEND)
 		files_seek(fd, 0, SEEK_END);
 	n = files_pwrite(fd, bytes, size, file->at);
@@ -382,7 +377,7 @@ int files_mkdir(int dir, const char *path, mode_t mode)
 	if (!ok)
 		return -1;
 	if (place.entry)
-		return files_fail(EEXIST);
+		return descriptor_fail(EEXIST);
 	tree_make(&place, S_IFDIR | (mode & ~mask));
 	return 0;
 }
@@ -407,7 +402,7 @@ int files_rename(int from_dir, const char *from, int to_dir, const char *to, uns
 	if (!entry)
 		return -1;
 	if (!files_find(to_dir, to, FALSE, &place, &ok))
-		return files_fail(EXDEV);
+		return descriptor_fail(EXDEV);
 	return ok && tree_rename(entry, &place, !(flags & RENAME_NOREPLACE)) ? 0 : -1;
 }
 
@@ -419,7 +414,7 @@ static int place_bind(const TreePlace *place, int fd)
 	TreeEntry *entry;
 
 	if (place->entry)
-		return files_fail(EADDRINUSE);
+		return descriptor_fail(EADDRINUSE);
 	entry = tree_make(place, S_IFSOCK | (descriptor_open(fd)->mode & 07777 & ~mask));
 	sockets_bind(fd, entry->file->number);
 	return 0;
@@ -454,5 +449,6 @@ int files_connect(int fd, const struct sockaddr *address, socklen_t size)
 		return (int)syscall(SYS_connect, fd, address, size);
 	if (!address_find(address, &place))
 		return -1;
-	return place.entry ? sockets_connect(fd, place.entry->file->number) : files_fail(ENOENT);
+	return place.entry ? sockets_connect(fd, place.entry->file->number)
+			   : descriptor_fail(ENOENT);
 }

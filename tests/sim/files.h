@@ -12,8 +12,6 @@ gboolean files_has(int fd);
 /* Returns the path of a descriptor of the tree, in the form of /proc/self/fd; "": not of the
  * tree. */
 const char *files_path(int fd, char *path, gsize size);
-/* Sets errno and returns -1. */
-int files_fail(int errnum);
 /* Resolves a path in the tree.  Returns FALSE if the path belongs to the kernel.  Sets `*ok` to
  * FALSE, with errno, on an error. */
 gboolean files_find(int dir, const char *path, gboolean follow, TreePlace *place, gboolean *ok);

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define UNIT 16u
-#define SMALL_MAX                                                                                  \
-	1024u /* up to here the classes are multiples of UNIT, above they are powers of two */
+/* The classes are multiples of UNIT up to SMALL_MAX, and powers of two above. */
+#define UNIT	  16u
+#define SMALL_MAX 1024u
 #define SMALLS	  (SMALL_MAX / UNIT)
 #define LARGE_MAX (1u << 24) /* larger blocks go back to the kernel */
 #define CLASSES	  (SMALLS + 14)

@@ -50,12 +50,6 @@ gboolean sockets_has(int fd)
 	return socket_of(fd) != NULL;
 }
 
-static int fail(int errnum)
-{
-	errno = errnum;
-	return -1;
-}
-
 static int error_take(Socket *socket)
 {
 	const int error = socket->error;
@@ -220,7 +214,7 @@ static gssize socket_send(Socket *socket, const struct msghdr *header)
 	Message *message;
 
 	if (error)
-		return fail(error);
+		return descriptor_fail(error);
 	if (!size)
 		return 0;
 	if (socket->type == SOCK_STREAM)
@@ -300,14 +294,14 @@ static gssize socket_receive(Socket *socket, struct msghdr *header, int flags)
 {
 	g_assert_cmpuint(header->msg_iovlen, ==, 1);
 	if (!socket->connected)
-		return fail(socket->type == SOCK_STREAM ? EINVAL : ENOTCONN);
+		return descriptor_fail(socket->type == SOCK_STREAM ? EINVAL : ENOTCONN);
 	if (socket->error && (socket->type == SOCK_SEQPACKET || !socket->received.length))
-		return fail(error_take(socket));
+		return descriptor_fail(error_take(socket));
 	if (!socket->received.length && socket->shut & RECEIVING)
 		return 0;
 	if (!socket->received.length) {
 		g_assert_true(flags & MSG_DONTWAIT || socket->open.flags & O_NONBLOCK);
-		return fail(EAGAIN);
+		return descriptor_fail(EAGAIN);
 	}
 	return (gssize)messages_take(socket, header, (flags & MSG_PEEK) != 0);
 }
@@ -350,11 +344,11 @@ int sockets_connect(int fd, ino_t number)
 	Socket *socket = socket_of(fd), *to = listening_at(number), *end;
 
 	if (!to)
-		return fail(ECONNREFUSED);
+		return descriptor_fail(ECONNREFUSED);
 	if (to->type != socket->type)
-		return fail(EPROTOTYPE);
+		return descriptor_fail(EPROTOTYPE);
 	if (to->waiting.length > to->backlog)
-		return fail(EAGAIN);
+		return descriptor_fail(EAGAIN);
 	end = socket_new(socket->type);
 	pair_up(socket, end);
 	g_queue_push_tail(&to->waiting, open_ref(&end->open));
@@ -368,7 +362,7 @@ int sockets_accept(int fd, int flags)
 	int accepted;
 
 	if (!end)
-		return fail(EAGAIN);
+		return descriptor_fail(EAGAIN);
 	end->open.flags |= flags & SOCK_NONBLOCK ? O_NONBLOCK : 0;
 	accepted = descriptor_new(&end->open);
 	open_unref(&end->open);
@@ -381,7 +375,7 @@ int sockets_shutdown(int fd, int how)
 	const guint mode = (guint)how + 1;
 
 	if (!socket->connected)
-		return fail(ENOTCONN);
+		return descriptor_fail(ENOTCONN);
 	socket->shut |= mode;
 	epoll_wake(&socket->open, 0);
 	if (socket->peer) {
@@ -437,7 +431,7 @@ int listen(int fd, int backlog)
 	if (!socket)
 		return (int)syscall(SYS_listen, fd, backlog);
 	if (!socket->number)
-		return fail(EINVAL);
+		return descriptor_fail(EINVAL);
 	socket->backlog = (guint)backlog;
 	if (!socket->listens)
 		listening = g_slist_prepend(listening, socket);
