@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
-#include "build-info.h"
 #include "base/trusted-file.h"
+#include "build-info.h"
 
 #define NOT_SHARED   "not a shared object; install the module again"
 #define NATIVE_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
