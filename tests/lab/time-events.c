@@ -1,79 +1,148 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * time-events PLUGIN-SOCKET PID INTERFACE ROUNDS
+ * time-events PLUGIN-SOCKET DEVICE NETNS INTERFACE ROUNDS
  *
- * Watches a resource as kubelet does, takes the link of a device down and up again ROUNDS times, and
- * prints the time from the call that changes the link to the ListAndWatch message that says so; how
- * long one bare look at the hardware takes on this machine, the GID tables alone of it; and how many
- * looks the daemon PID took for a change, by its count of reads.
+ * Watches a resource as kubelet does, takes INTERFACE, the far end of the cable of DEVICE, down and up again
+ * ROUNDS times in the namespace NETNS, and prints two times of each change, from the call that makes it:
+ * {"coalesce_us", "down": {"floor_us": [], "told_us": []}, "up": {...}}.
+ *
+ * floor: a plain listener has read the port's new state.  told: the ListAndWatch message with the device's
+ * new health has come.
  */
+#include <deviceplugin.pb-c.h>
 #include <errno.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <rdmad/grpc.h>
 #include <rdmad/loop.h>
+#include <rdmad/netns.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/loop.h"
-#include "service/scanner.h"
-#include "hardware/scan/netlink.h"
-#include "hardware/scan/scan.h"
-#include "hardware/sysroot.h"
+#include "port-listener.h"
 #include "samples.h"
+#include "service/scanner.h"
 
 /* Between a message and the next change: what one change sets off is over by then. */
-#define PAUSE_MS 1000
-#define LOOKS	 21
+#define PAUSE_MS 300
+
+typedef enum { DOWN, UP, N_STATES } State;
 
 typedef struct {
 	RdmadLoop *loop;
 	RdmadEvent *pause;
-	const char *interface;
-	gint64 changed; /* 0: nothing is awaited */
-	GArray *down, *up;
-	guint rounds;
-	gboolean is_up, failed;
+	PortListener *listener;
+	const char *device, *interface;
+	int far; /* a socket in the namespace of the interface */
+	pthread_t changer;
+	State state;
+	gboolean awaited;   /* the message */
+	gint64 began, told; /* of the last change */
+	guint left;	    /* changes */
+	GArray *floor[N_STATES], *tolds[N_STATES];
+	gboolean failed;
 } Timer;
 
-static void link_set(const char *interface, gboolean up)
+/* ---- the change ---- */
+
+static gboolean far_open(gpointer data, GError **error)
+{
+	*(int *)data = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	return *(int *)data >= 0;
+}
+
+static void link_set(const Timer *t)
 {
 	struct ifreq request = { 0 };
-	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	g_strlcpy(request.ifr_name, interface, sizeof(request.ifr_name));
-	if (ioctl(fd, SIOCGIFFLAGS, &request) < 0)
-		g_error("%s: %s", interface, g_strerror(errno));
-	request.ifr_flags = (short)(up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
-	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		g_error("%s: %s", interface, g_strerror(errno));
-	close(fd);
+	g_strlcpy(request.ifr_name, t->interface, sizeof(request.ifr_name));
+	if (ioctl(t->far, SIOCGIFFLAGS, &request) < 0)
+		g_error("%s: %s", t->interface, g_strerror(errno));
+	request.ifr_flags =
+		(short)(t->state == UP ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
+	if (ioctl(t->far, SIOCSIFFLAGS, &request) < 0)
+		g_error("%s: %s", t->interface, g_strerror(errno));
+}
+
+/* A thread of its own: the call may return after the message has come. */
+static void *changer_run(void *data)
+{
+	Timer *t = data;
+
+	t->began = samples_now();
+	link_set(t);
+	return NULL;
+}
+
+static void change_begin(Timer *t)
+{
+	t->state = t->state == UP ? DOWN : UP;
+	t->awaited = TRUE;
+	port_listener_expect(t->listener, t->state == UP);
+	if (pthread_create(&t->changer, NULL, changer_run, t) != 0)
+		g_error("no thread");
+}
+
+static void sample_add(GArray *samples, const Timer *t, gint64 at)
+{
+	const gint64 took = at - t->began;
+
+	g_array_append_val(samples, took);
+}
+
+static void change_end(Timer *t)
+{
+	const gint64 seen = port_listener_seen(t->listener);
+
+	pthread_join(t->changer, NULL);
+	if (!seen)
+		g_error("the listener has not seen the change");
+	sample_add(t->floor[t->state], t, seen);
+	sample_add(t->tolds[t->state], t, t->told);
+	t->left--;
 }
 
 static void pause_over(gpointer data)
 {
 	Timer *t = data;
 
-	if (t->up->len == t->rounds) {
+	if (t->told)
+		change_end(t);
+	if (t->left)
+		change_begin(t);
+	else
 		rdmad_loop_stop(t->loop);
-		return;
-	}
-	t->is_up = !t->is_up;
-	t->changed = samples_now();
-	link_set(t->interface, t->is_up);
 }
 
-/* Any message counts: the resource has nothing else to tell. */
+/* ---- the message ---- */
+
+static gboolean is_told(const V1beta1__ListAndWatchResponse *list, const Timer *t)
+{
+	const char *health = t->state == UP ? "Healthy" : "Unhealthy";
+
+	for (gsize i = 0; i < list->n_devices; i++)
+		if (g_str_equal(list->devices[i]->id, t->device))
+			return g_str_equal(list->devices[i]->health, health);
+	return FALSE;
+}
+
 static void on_message(const guint8 *message, gsize size, gpointer data)
 {
+	const gint64 now = samples_now();
 	Timer *t = data;
+	V1beta1__ListAndWatchResponse *list =
+		v1beta1__list_and_watch_response__unpack(NULL, size, message);
 
-	if (t->changed)
-		samples_add(t->is_up ? t->up : t->down, t->changed);
-	t->changed = 0;
-	rdmad_event_arm(t->pause, PAUSE_MS);
+	if (list && is_told(list, t)) {
+		if (t->awaited)
+			t->told = now;
+		t->awaited = FALSE;
+		rdmad_event_arm(t->pause, PAUSE_MS);
+	}
+	v1beta1__list_and_watch_response__free_unpacked(list, NULL);
 }
 
 static void on_done(RdmadGrpcStatus status, const char *text, gpointer data)
@@ -83,94 +152,6 @@ static void on_done(RdmadGrpcStatus status, const char *text, gpointer data)
 	fprintf(stderr, "ListAndWatch ended: %s: %s\n", rdmad_grpc_status_name(status), text);
 	t->failed = TRUE;
 	rdmad_loop_stop(t->loop);
-}
-
-static void print_times(const char *what, GArray *took)
-{
-	printf("%-44s p50 %6.1f ms  p99 %6.1f ms\n", what, samples_percentile(took, 50) / 1000,
-	       samples_percentile(took, 99) / 1000);
-}
-
-/* Reads from files that a process has done. */
-static guint64 reads_of(const char *pid)
-{
-	g_autofree char *path = g_strdup_printf("/proc/%s/io", pid);
-	g_autofree char *text = NULL;
-	const char *count;
-
-	if (!g_file_get_contents(path, &text, NULL, NULL))
-		g_error("%s: not readable", path);
-	count = strstr(text, "syscr: ");
-	return count ? g_ascii_strtoull(count + strlen("syscr: "), NULL, 10) : 0;
-}
-
-/* ---- one look ---- */
-
-static void look_sysfs(const RdmadSysroot *root)
-{
-	g_autoptr(RdmadScan) scan G_GNUC_UNUSED = rdmad_scan_sysfs(root, NULL);
-}
-
-static void look_all(const RdmadSysroot *root)
-{
-	g_autoptr(RdmadScan) scan = rdmad_scan_sysfs(root, NULL);
-
-	rdmad_netlink_complete(scan, NULL);
-}
-
-static void ignore(const char *name, const char *value, const GError *error, gpointer data)
-{
-}
-
-static void look_gids(const RdmadSysroot *root)
-{
-	g_auto(GStrv) names = rdmad_sysroot_list(root, "sys/class/infiniband", NULL);
-
-	for (guint i = 0; names && names[i]; i++) {
-		g_autofree char *path =
-			g_strdup_printf("sys/class/infiniband/%s/ports/1/gids", names[i]);
-
-		rdmad_sysroot_read_dir(root, path, ignore, NULL, NULL);
-	}
-}
-
-static const struct {
-	const char *name;
-	void (*look)(const RdmadSysroot *root);
-} looks[] = {
-	{ "one look, sysfs and netlink", look_all },
-	{ "of that sysfs", look_sysfs },
-	{ "of that GID tables", look_gids },
-};
-
-/* The kinds in turn, so that what disturbs the machine disturbs all of them. */
-static void measure_looks(void)
-{
-	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
-	GArray *took[G_N_ELEMENTS(looks)];
-
-	for (guint i = 0; i < G_N_ELEMENTS(looks); i++)
-		took[i] = samples_new();
-	for (guint round = 0; round < LOOKS; round++)
-		for (guint i = 0; i < G_N_ELEMENTS(looks); i++) {
-			const gint64 began = samples_now();
-
-			looks[i].look(root);
-			samples_add(took[i], began);
-		}
-	for (guint i = 0; i < G_N_ELEMENTS(looks); i++) {
-		print_times(looks[i].name, took[i]);
-		g_array_unref(took[i]);
-	}
-}
-
-static guint64 reads_of_a_look(void)
-{
-	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
-	const guint64 before = reads_of("self");
-
-	look_all(root);
-	return reads_of("self") - before;
 }
 
 static const RdmadGrpcRequestOps ops = { on_message, on_done };
@@ -186,33 +167,52 @@ static void measure_events(Timer *t, const char *socket)
 	rdmad_grpc_channel_free(channel);
 }
 
+/* ---- the program ---- */
+
+static void print_samples(const char *name, GArray *samples, const char *end)
+{
+	printf("\"%s\": [", name);
+	for (guint i = 0; i < samples->len; i++)
+		printf("%s%" G_GINT64_FORMAT, i ? ", " : "",
+		       g_array_index(samples, gint64, i) / 1000);
+	printf("]%s", end);
+	g_array_unref(samples);
+}
+
+static void print_results(const Timer *t)
+{
+	printf("{\"coalesce_us\": %u, ", RDMAD_COALESCE_MS * 1000);
+	for (State state = DOWN; state < N_STATES; state++) {
+		printf("\"%s\": {", state == UP ? "up" : "down");
+		print_samples("floor_us", t->floor[state], ", ");
+		print_samples("told_us", t->tolds[state], state == UP ? "}}\n" : "}, ");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
-	Timer t = { .loop = loop, .is_up = TRUE };
-	guint64 reads;
+	g_autoptr(GError) error = NULL;
+	Timer t = { .loop = loop, .state = UP };
+	int netns;
 
-	if (argc != 5) {
-		fputs("usage: time-events PLUGIN-SOCKET PID INTERFACE ROUNDS\n", stderr);
+	if (argc != 6) {
+		fputs("usage: time-events PLUGIN-SOCKET DEVICE NETNS INTERFACE ROUNDS\n", stderr);
 		return 2;
 	}
-	t.interface = argv[3];
-	t.rounds = (guint)CLAMP(atoi(argv[4]), 1, 1000);
-	t.down = samples_new();
-	t.up = samples_new();
-	reads = reads_of(argv[2]);
-	measure_events(&t, argv[1]);
-	reads = reads_of(argv[2]) - reads;
-	if (!t.failed) {
-		print_times("link down to ListAndWatch", t.down);
-		print_times("link up to ListAndWatch", t.up);
-		printf("%-44s     %6u ms\n", "of that waiting for more events (coalescing)",
-		       RDMAD_COALESCE_MS);
-		measure_looks();
-		printf("%-44s     %6.1f\n", "looks for a change",
-		       (double)reads / (double)reads_of_a_look() / (2 * t.rounds));
+	t.device = argv[2];
+	t.interface = argv[4];
+	t.left = 2 * (guint)CLAMP(atoi(argv[5]), 1, 1000);
+	for (State state = DOWN; state < N_STATES; state++) {
+		t.floor[state] = samples_new();
+		t.tolds[state] = samples_new();
 	}
-	g_array_unref(t.down);
-	g_array_unref(t.up);
+	netns = rdmad_netns_open(argv[3], NULL, &error);
+	if (netns < 0 || !rdmad_netns_call(netns, far_open, &t.far, &error))
+		g_error("%s: %s", argv[3], error ? error->message : g_strerror(errno));
+	t.listener = port_listener_new(t.device);
+	measure_events(&t, argv[1]);
+	if (!t.failed)
+		print_results(&t);
 	return t.failed;
 }
