@@ -2,6 +2,7 @@
 """Asks the queries of contrib/grafana of a Prometheus that scrapes the lab's rdmad, and looks at all
 rules: for test-dashboard.sh, in its directory."""
 
+import collections
 import os
 import re
 import sys
@@ -43,25 +44,25 @@ def start():
 
 
 def look_at_dashboards(prometheus):
-    """How many queries have data, and what has none without a reason."""
-    with_data, unexplained = 0, []
+    """How many queries have data, how many have none for which reason, and what has none without a reason."""
+    with_data, explained, unexplained = 0, collections.Counter(), []
     for board, panel, expression in contrib.panels():
         query = contrib.fill(expression, rate_interval=RATE_INTERVAL)
         if prometheus.query(query):
             with_data += 1
         elif reason(panel):
-            print(f"{board}: {panel}: no data: {reason(panel)}")
+            explained[reason(panel)] += 1
         else:
-            unexplained.append((board, panel, query, [prometheus.query(name) for name in
-                                                      contrib.metrics_of(query)]))
-    return with_data, unexplained
+            unexplained.append(f"{board}: {panel}: no data: {query}, of "
+                               f"{[prometheus.query(name) for name in contrib.metrics_of(query)]}")
+    return with_data, explained, unexplained
 
 
 def look_at_rules(prometheus):
     rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
-    bad = [(rule["name"], rule["lastError"]) for rule in rules if rule["health"] != "ok"]
+    bad = [f"rule {rule['name']}: {rule['lastError']}" for rule in rules if rule["health"] != "ok"]
     recorded = {rule["name"] for rule in rules if rule["type"] == "recording"} & prometheus.names()
-    print(f"{len(rules)} rules, {len(bad)} that cannot be evaluated: {bad}")
+    print(f"{len(rules)} rules, {len(bad)} that cannot be evaluated")
     print(f"recorded: {sorted(recorded)}")
     alerts = {alert["labels"]["alertname"] for alert in prometheus.get("alerts")["alerts"]}
     print(f"alerts: {sorted(alerts)}")
@@ -73,15 +74,15 @@ def main():
     try:
         prometheus.wait_scraped(SCRAPES)
         prometheus.wait_evaluated()
-        with_data, unexplained = look_at_dashboards(prometheus)
+        with_data, explained, unexplained = look_at_dashboards(prometheus)
         bad = look_at_rules(prometheus)
         packets = prometheus.query("sum(device_port:rdma_transmit_packets:rate5m)")
-        print(f"{with_data} queries with data, {len(unexplained)} without data or a reason")
-        print("\n".join(map(str, unexplained)))
+        print(f"{with_data} queries with data; without, and why: {dict(explained)}")
         print(f"packets a second: {packets}")
-        warnings = prometheus.warnings()
-        if unexplained or bad or warnings or not packets or not packets[0][1]:
-            sys.exit("\n".join(["not as it should be", *warnings]))
+        if not packets or not packets[0][1]:
+            unexplained.append("no packets")
+        if wrong := [*unexplained, *bad, *prometheus.warnings()]:
+            sys.exit("\n".join(wrong))
     finally:
         prometheus.stop()
 

@@ -37,26 +37,14 @@ in_pod() {
 	exec "$@"
 }
 
-traffic_started_or_ended() {
-	! kill -0 "$client" || rdma resource show qp | grep -q "state RTS"
-}
-
-traffic_start() {
-	in_pod ib_write_bw -R -b -D 600 -s 4096 -F >server.log 2>&1 &
-	server=$!
-	lab_wait 30 bash -c "rdma resource show cm_id | grep -q LISTEN"
-	in_pod ib_write_bw -R -b -D 600 -s 4096 -F 192.0.2.1 >client.log 2>&1 &
-	client=$!
-	lab_wait 30 traffic_started_or_ended
-	kill -0 "$client"
-}
-
-# Both ends are the address's device.  perftest crashes now and then when it starts.
+# Both ends are the address's device.
 ip address add 192.0.2.1/24 dev eth0
-if ! traffic_start; then
-	kill -KILL "$server"
-	traffic_start
-fi
+in_pod rping -s -C 100000000 -S 4096 >server.log 2>&1 &
+server=$!
+lab_wait 30 bash -c "rdma resource show cm_id | grep -q LISTEN"
+in_pod rping -c -a 192.0.2.1 -C 100000000 -S 4096 >client.log 2>&1 &
+client=$!
+lab_wait 30 bash -c "rdma resource show qp | grep -q 'state RTS'"
 
 /usr/bin/python3 "$LAB_DIR/dashboard.py"
 kill "$server" "$client"
