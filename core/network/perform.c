@@ -525,8 +525,11 @@ static gboolean do_wait(const PerformContext *ctx, const RdmadStep *step, GError
 
 	if (!wait.net)
 		return FALSE;
-	return forgiven(perform_wait(ctx, step->wait.timeout_ms, link_is_ready, &wait, &why), &why,
-			step->wait.may_fail ? RDMAD_ERROR_TIMEOUT : RDMAD_ERROR_NOT_FOUND, error);
+	if (perform_wait(ctx, step->wait.timeout_ms, link_is_ready, &wait, &why) ||
+	    (step->wait.may_fail && perform_forgive(&why, RDMAD_ERROR_TIMEOUT)))
+		return TRUE;
+	g_propagate_error(error, why);
+	return FALSE;
 }
 
 /* ---- other steps ---- */

@@ -459,6 +459,46 @@ static void test_all_addresses_are_announced_behind_a_late_carrier(Fixture *f, R
 	expect_announced(heard, "2001:db8::7");
 }
 
+/* ---- waiting for a link ---- */
+
+static RdmadStep *wait_step(const Fixture *f)
+{
+	RdmadStep *step = rdmad_step_new(RDMAD_STEP_WAIT_LINK, RDMAD_STEP_IN_HOST);
+
+	step->wait.carrier = TRUE;
+	step->wait.timeout_ms = 50;
+	return step;
+}
+
+static void test_a_wait_ends_as_the_link_is(Fixture *f, RdmadStep *step)
+{
+	static const struct {
+		const char *link;
+		gboolean may_fail;
+		int code; /* -1: it succeeds */
+	} waits[] = {
+		{ "nic0", FALSE, -1 },
+		{ "dark0", FALSE, RDMAD_ERROR_TIMEOUT },
+		{ "dark0", TRUE, -1 },
+		{ "none0", FALSE, RDMAD_ERROR_NOT_FOUND },
+		{ "none0", TRUE, RDMAD_ERROR_NOT_FOUND },
+	};
+	const RdmadLinkSpec dark = { .kind = "veth", .name = "dark0", .peer = "dark1" };
+
+	g_assert_true(rdmad_link_create(f->host_net, &dark, NULL));
+	for (guint i = 0; i < G_N_ELEMENTS(waits); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_test_message("%s%s", waits[i].link, waits[i].may_fail ? ", may fail" : "");
+		g_free(step->wait.link);
+		step->wait.link = g_strdup(waits[i].link);
+		step->wait.may_fail = waits[i].may_fail;
+		g_assert_cmpint(step_call(f, step, FALSE, &error), ==, waits[i].code < 0);
+		if (waits[i].code >= 0)
+			g_assert_error(error, RDMAD_ERROR, waits[i].code);
+	}
+}
+
 typedef struct {
 	const char *name;
 	RdmadStep *(*step)(const Fixture *f);
@@ -484,6 +524,7 @@ static const Case cases[] = {
 	  test_the_host_alone_is_configured_without_a_pod },
 	{ "all addresses are announced behind a late carrier", move_step,
 	  test_all_addresses_are_announced_behind_a_late_carrier },
+	{ "a wait ends as the link is", wait_step, test_a_wait_ends_as_the_link_is },
 };
 
 static void test_step(gconstpointer data)
