@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sysctls of a namespace: /proc/sys/net shows the namespace of the calling thread. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmad/error.h>
@@ -139,40 +138,26 @@ char *rdmad_sysctl_read(int netns, const char *name, GError **error)
 
 typedef struct {
 	const char *directory;
-	GPtrArray *names;
+	char **names;
 } Listing;
 
 static gboolean sysctls_list(gpointer data, GError **error)
 {
 	Listing *listing = data;
 	rdmad_autofd int fd = sysctl_open(listing->directory, O_RDONLY | O_DIRECTORY, error);
-	const struct dirent *entry;
-	DIR *directory;
 
 	if (fd < 0)
 		return FALSE;
-	directory = fdopendir(fd);
-	if (!directory)
-		return rdmad_error_errno(error, errno, "cannot list sysctls of %s",
-					 listing->directory);
-	rdmad_steal_fd(&fd);
-	while ((entry = readdir(directory)))
-		if (entry->d_name[0] != '.')
-			g_ptr_array_add(listing->names, g_strdup(entry->d_name));
-	closedir(directory);
-	return TRUE;
+	listing->names = rdmad_fd_list(fd);
+	return listing->names ||
+	       rdmad_error_errno(error, errno, "cannot list sysctls of %s", listing->directory);
 }
 
 char **rdmad_sysctls_list(int netns, const char *directory, GError **error)
 {
-	Listing listing = { directory, g_ptr_array_new_with_free_func(g_free) };
+	Listing listing = { directory, NULL };
 
-	if (!call(netns, sysctls_list, &listing, error)) {
-		g_ptr_array_unref(listing.names);
-		return NULL;
-	}
-	g_ptr_array_add(listing.names, NULL);
-	return (char **)g_ptr_array_free(listing.names, FALSE);
+	return call(netns, sysctls_list, &listing, error) ? listing.names : NULL;
 }
 
 static gboolean sysctl_restore(const RdmadSysctl *sysctl, GError **error)

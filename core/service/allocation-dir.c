@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/allocation-dir.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmad/disk.h>
@@ -174,30 +173,6 @@ gboolean rdmad_allocation_dir_write(const char *run_dir, const char *id, const c
 
 /* ---- list, remove ---- */
 
-/* Returns the names in an open directory, without "." and ".."; NULL with errno on failure. */
-static char **dir_names(int fd)
-{
-	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
-	const int own = openat(fd, ".", OPEN_FLAGS); /* closed with the stream */
-	DIR *stream = own >= 0 ? fdopendir(own) : NULL;
-	const struct dirent *entry;
-	int errnum;
-
-	if (!stream) {
-		if (own >= 0)
-			close(own);
-		return NULL;
-	}
-	errno = 0;
-	while ((entry = readdir(stream)))
-		if (!g_str_equal(entry->d_name, ".") && !g_str_equal(entry->d_name, ".."))
-			g_strv_builder_add(names, entry->d_name);
-	errnum = errno;
-	closedir(stream);
-	errno = errnum;
-	return errnum ? NULL : g_strv_builder_end(names);
-}
-
 char **rdmad_allocation_dir_list(const char *run_dir, GError **error)
 {
 	GError *problem = NULL;
@@ -209,7 +184,7 @@ char **rdmad_allocation_dir_list(const char *run_dir, GError **error)
 		g_propagate_error(error, problem);
 		return NULL;
 	}
-	all = root >= 0 ? dir_names(root) : g_new0(char *, 1);
+	all = root >= 0 ? rdmad_fd_list(root) : g_new0(char *, 1);
 	if (!all) {
 		rdmad_error_errno(error, errno, "cannot list %s/%s", run_dir, ROOT_NAME);
 		return NULL;
@@ -223,7 +198,7 @@ char **rdmad_allocation_dir_list(const char *run_dir, GError **error)
 /* Removes the files.  An allocation's directory has no subdirectories. */
 static gboolean dir_empty(int dir)
 {
-	g_auto(GStrv) names = dir_names(dir);
+	g_auto(GStrv) names = rdmad_fd_list(dir);
 
 	for (guint i = 0; names && names[i]; i++)
 		if (unlinkat(dir, names[i], 0) < 0 && errno != ENOENT)
@@ -270,7 +245,7 @@ gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError
 void rdmad_allocation_dir_clean(const char *run_dir, const char *id)
 {
 	rdmad_autofd int dir = dir_open(run_dir, id, NULL);
-	g_auto(GStrv) names = dir >= 0 ? dir_names(dir) : NULL;
+	g_auto(GStrv) names = dir >= 0 ? rdmad_fd_list(dir) : NULL;
 
 	for (guint i = 0; names && names[i]; i++)
 		if (rdmad_public_file_is_unfinished(names[i]))
@@ -371,7 +346,7 @@ static gboolean spare_become(Spare *spare, const char *path, const char *own_tex
 static void spares_remove(RdmadSpareDirs *spares)
 {
 	rdmad_autofd int root = root_open(spares->run_dir, NULL);
-	g_auto(GStrv) names = root >= 0 ? dir_names(root) : NULL;
+	g_auto(GStrv) names = root >= 0 ? rdmad_fd_list(root) : NULL;
 
 	g_ptr_array_set_size(spares->ready, 0);
 	rdmad_clear_fd(&spares->root);

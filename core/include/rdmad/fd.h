@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Descriptors that are closed at the end of their scope (g_autofd needs a newer GLib), and reads and
- * writes of whole files */
+ * writes of whole files and directories */
 #pragma once
 
 #include <errno.h>
@@ -33,3 +33,6 @@ static inline void rdmad_clear_fd(int *fd)
 RDMAD_API gboolean rdmad_fd_read_all(int fd, gsize max, GString *text);
 /* Writes all bytes.  Returns FALSE with errno after an error. */
 RDMAD_API gboolean rdmad_fd_write_all(int fd, gconstpointer bytes, gsize size);
+/* Returns the names in an open directory, without "." and ".."; g_strfreev().  Returns NULL with errno after
+ * an error. */
+RDMAD_API char **rdmad_fd_list(int dir);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/fd.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../scratch.h"
 #include "../support/unit.h"
 
 /* The calls below are interrupted every second time, transfer at most `at_most` bytes, and fail after
@@ -31,6 +33,18 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size);
 ssize_t __wrap_write(int fd, const void *bytes, size_t size)
 {
 	return call_is_refused() ? -1 : __real_write(fd, bytes, MIN(size, at_most));
+}
+
+static guint entries_before_failure = G_MAXUINT;
+
+struct dirent64 *__real_readdir64(DIR *directory);
+struct dirent64 *__wrap_readdir64(DIR *directory);
+struct dirent64 *__wrap_readdir64(DIR *directory)
+{
+	if (entries_before_failure--)
+		return __real_readdir64(directory);
+	errno = EIO;
+	return NULL;
 }
 
 typedef struct {
@@ -97,8 +111,43 @@ static void test_an_error_ends_it_with_its_errno(void)
 	g_assert_cmpint(errno, ==, EIO);
 }
 
+static void test_a_directory_is_listed_each_time(void)
+{
+	static const char *const files[] = { ".hidden", "a", "b" };
+	g_autoptr(Scratch) dir = scratch_new();
+	rdmad_autofd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (guint i = 0; i < G_N_ELEMENTS(files); i++)
+		g_free(scratch_write(dir, files[i], ""));
+	for (guint i = 0; i < 2; i++) {
+		g_auto(GStrv) names = rdmad_fd_list(fd);
+
+		g_assert_cmpuint(g_strv_length(names), ==, G_N_ELEMENTS(files));
+		for (guint k = 0; k < G_N_ELEMENTS(files); k++)
+			g_assert_true(g_strv_contains((const char *const *)names, files[k]));
+	}
+}
+
+static void test_an_error_is_not_the_end_of_a_directory(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	rdmad_autofd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	g_free(scratch_write(dir, "a", ""));
+	for (guint i = 0; i < 3; i++) {
+		entries_before_failure = i;
+		g_assert_null(rdmad_fd_list(fd));
+		g_assert_cmpint(errno, ==, EIO);
+	}
+	entries_before_failure = G_MAXUINT;
+	g_assert_null(rdmad_fd_list(-1));
+	g_assert_cmpint(errno, ==, EBADF);
+}
+
 const UnitTest unit_tests[] = {
 	UNIT_CASES("/fd/", cases, test_all_bytes_are_written_and_read),
 	UNIT_TEST("/fd/error", test_an_error_ends_it_with_its_errno),
+	UNIT_TEST("/fd/list", test_a_directory_is_listed_each_time),
+	UNIT_TEST("/fd/list/error", test_an_error_is_not_the_end_of_a_directory),
 	{ 0 },
 };
