@@ -109,20 +109,6 @@ void rdmad_sysroot_free(RdmadSysroot *root)
 	g_free(root);
 }
 
-char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError **error)
-{
-	char link[sizeof("/proc/self/fd/") + 11];
-	rdmad_autofd int fd = -1;
-
-	if (root->live)
-		return g_strdup(path);
-	fd = rdmad_sysroot_open(root, path + 1, O_PATH, error);
-	if (fd < 0)
-		return NULL;
-	g_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	return g_file_read_link(link, error);
-}
-
 const char *rdmad_sysroot_path(const RdmadSysroot *root)
 {
 	return root->path;
@@ -275,6 +261,15 @@ static char *read_link(int dirfd, const char *path)
 	return g_strndup(target, (gsize)n);
 }
 
+/* Returns the path that the kernel resolved; NULL with errno. */
+static char *path_of(int fd)
+{
+	char link[sizeof("/proc/self/fd/") + 11];
+
+	g_snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return read_link(AT_FDCWD, link);
+}
+
 char *rdmad_sysroot_link_name(const RdmadSysroot *root, const char *path, GError **error)
 {
 	struct stat st;
@@ -295,20 +290,16 @@ char *rdmad_sysroot_link_name(const RdmadSysroot *root, const char *path, GError
 	return g_path_get_basename(target);
 }
 
-/* Reads the path of the descriptor, which the kernel has resolved, and removes the prefix of the
- * root. */
 char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error)
 {
-	g_autofree char *full = NULL, *base = NULL, *link = NULL, *base_link = NULL;
+	g_autofree char *full = NULL, *base = NULL;
 	gsize skip;
 	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_PATH, error);
 
 	if (fd < 0)
 		return NULL;
-	link = g_strdup_printf("/proc/self/fd/%d", fd);
-	base_link = g_strdup_printf("/proc/self/fd/%d", root->fd);
-	full = read_link(AT_FDCWD, link);
-	base = full ? read_link(AT_FDCWD, base_link) : NULL;
+	full = path_of(fd);
+	base = full ? path_of(root->fd) : NULL;
 	if (!base) {
 		set_error(error, errno, path);
 		return NULL;
@@ -322,6 +313,22 @@ char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError *
 	while (full[skip] == '/')
 		skip++;
 	return g_strdup(full + skip);
+}
+
+char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError **error)
+{
+	rdmad_autofd int fd = -1;
+	char *full;
+
+	if (root->live)
+		return g_strdup(path);
+	fd = rdmad_sysroot_open(root, path + 1, O_PATH, error);
+	if (fd < 0)
+		return NULL;
+	full = path_of(fd);
+	if (!full)
+		set_error(error, errno, path);
+	return full;
 }
 
 static gboolean is_dot(const char *name)

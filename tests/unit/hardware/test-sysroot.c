@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <limits.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <string.h>
@@ -316,6 +317,24 @@ static void test_a_recorded_machine_has_programs_of_its_own(Fixture *f, gconstpo
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 }
 
+/* The path below the root is shorter than PATH_MAX, and the whole path is longer. */
+static void test_a_program_that_the_kernel_cannot_name_is_refused(Fixture *f, gconstpointer data)
+{
+	rdmad_autofd int dir = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g_autofree char *name = g_strnfill(NAME_MAX - 1, 'd');
+	g_autoptr(GString) path = g_string_new("");
+	g_autoptr(GError) error = NULL;
+
+	while (path->len + NAME_MAX < PATH_MAX) {
+		g_string_append_printf(path, "/%s", name);
+		g_assert_cmpint(mkdirat(dir, path->str + 1, 0755), ==, 0);
+	}
+	g_assert_null(rdmad_sysroot_program(f->root, path->str, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
+	for (; path->len; g_string_truncate(path, path->len - NAME_MAX))
+		g_assert_cmpint(unlinkat(dir, path->str + 1, AT_REMOVEDIR), ==, 0);
+}
+
 static void test_only_the_real_root_is_live(Fixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadSysroot) by_default = rdmad_sysroot_new(NULL, NULL);
@@ -351,6 +370,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_directory_of_attributes_is_read_at_once),
 	TEST(a_written_value_replaces_the_old_one),
 	TEST(a_recorded_machine_has_programs_of_its_own),
+	TEST(a_program_that_the_kernel_cannot_name_is_refused),
 	TEST(only_the_real_root_is_live),
 	TEST(descriptors_are_not_inherited),
 	{ 0 },
