@@ -25,6 +25,7 @@ typedef struct {
 	GPtrArray *candidates; /* in the order of the pool's devices */
 	GHashTable *by_device; /* PoolDevice -> Candidate */
 	GHashTable *groups;    /* name -> Group */
+	GHashTable *offered;   /* set of IDs: those available, without `must` */
 	GPtrArray *chosen;
 	gsize size;
 } Choice;
@@ -83,21 +84,26 @@ static SlotUse use_of(const Preference *preference, const char *slot)
 	return preference->use_of ? preference->use_of(slot, preference->data) : SLOT_FREE;
 }
 
-/* Kubelet passes the slots in random order; the order of the pool makes the response
- * deterministic. */
-static void choice_offer(Choice *choice, const Preference *preference, SlotUse use)
+static GHashTable *offered_new(const Preference *preference)
 {
-	g_autoptr(GHashTable) offered = g_hash_table_new(g_str_hash, g_str_equal);
+	GHashTable *offered = g_hash_table_new(g_str_hash, g_str_equal);
 
 	for (gsize i = 0; i < preference->n_available; i++)
 		g_hash_table_add(offered, preference->available[i]);
 	for (gsize i = 0; i < preference->n_must; i++)
 		g_hash_table_remove(offered, preference->must[i]);
+	return offered;
+}
+
+/* Kubelet passes the slots in random order; the order of the pool makes the response
+ * deterministic. */
+static void choice_offer(Choice *choice, const Preference *preference, SlotUse use)
+{
 	for (guint i = 0; i < pool_slot_count(choice->pool); i++) {
 		const Slot *slot = pool_slot(choice->pool, i);
 		gpointer id = NULL;
 
-		if (g_hash_table_lookup_extended(offered, slot->id, &id, NULL) &&
+		if (g_hash_table_lookup_extended(choice->offered, slot->id, &id, NULL) &&
 		    use_of(preference, slot->id) == use)
 			g_ptr_array_add(choice_candidate(choice, slot->device)->offered, id);
 	}
@@ -237,12 +243,14 @@ GPtrArray *choice_make(const Pool *pool, const GArray *gpus, const Preference *p
 	g_autoptr(GHashTable) by_device = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) groups =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	g_autoptr(GHashTable) offered = offered_new(preference);
 	Choice choice = {
 		.pool = pool,
 		.gpus = gpus,
 		.candidates = candidates,
 		.by_device = by_device,
 		.groups = groups,
+		.offered = offered,
 		.chosen = g_ptr_array_new(),
 		.size = preference->size,
 	};
