@@ -5,7 +5,8 @@
  *
  * A hint that names a device is a scan of that device: a port of 64 that goes down costs a 64th of a scan.
  * All are scanned after a hint without a name (messages were lost, a device came or left), after a scan that
- * failed, and when a device is not found where it was.
+ * failed, and when a device is not found where it was.  Each pod has interfaces that belong to no device: these
+ * strangers cause no scan.
  */
 #define RDMAD_LOG_TOPIC "hardware"
 
@@ -44,14 +45,16 @@ struct RdmadHardware {
 	RdmadEventLog *event_log;
 	RdmadKernelEvents *events; /* both NULL on a recorded machine */
 	RdmadVerbs *verbs;
-	RdmadEvent *timer; /* the next scan, or the limit of the running one */
-	RdmadJob *job;	   /* the running scan */
-	gboolean hinted;   /* the timer is armed for a hint, not for a retry */
-	gboolean whole;	   /* the next scan reads all devices ... */
-	GHashTable *next;  /* ... or these (set of ids) */
-	guint retry_ms;	   /* 0: the last scan succeeded */
-	char *problem;	   /* the error of the last scan, or that one takes too long; or NULL */
-	gint64 began_us;   /* start of the running scan */
+	RdmadEvent *timer;     /* the next scan, or the limit of the running one */
+	RdmadJob *job;	       /* the running scan */
+	gboolean hinted;       /* the timer is armed for a hint, not for a retry */
+	gboolean whole;	       /* the next scan reads all devices ... */
+	GHashTable *next;      /* ... or these (set of ids) */
+	GHashTable *strangers; /* set of ifindexes: interfaces that belong to no device */
+	GHashTable *heard;     /* those that changed during the running scan */
+	guint retry_ms;	       /* 0: the last scan succeeded */
+	char *problem;	       /* the error of the last scan, or that one takes too long; or NULL */
+	gint64 began_us;       /* start of the running scan */
 	RdmadStat *scans, *durations, *stale;
 };
 
@@ -279,6 +282,107 @@ static void hardware_hinted(RdmadHardware *hw)
 	hw->hinted = !hw->job;
 }
 
+void rdmad_hardware_hint(RdmadHardware *hw)
+{
+	hw->whole = TRUE;
+	hardware_hinted(hw);
+}
+
+gboolean rdmad_hardware_hint_device(RdmadHardware *hw, const char *id)
+{
+	if (!rdmad_inventory_lookup(hw->inventory, id))
+		return FALSE;
+	g_hash_table_add(hw->next, g_strdup(id));
+	hardware_hinted(hw);
+	return TRUE;
+}
+
+/* ---- interfaces ---- */
+
+/* Consumers identify an interface by its name and its address: if one of them has changed, it may
+ * belong to another device. */
+static gboolean is_as_before(const RdmadNetdev *netdev, const RdmadRouteEvent *event)
+{
+	const RdmadLink *link = event->link;
+
+	if (netdev->ifindex != event->ifindex)
+		return !link || g_strcmp0(netdev->name, link->name) != 0;
+	return !event->removed && (!link || (!g_strcmp0(netdev->name, link->name) &&
+					     !g_strcmp0(netdev->mac, link->mac)));
+}
+
+/* A bond or bridge above an interface belongs to the device too. */
+static gboolean is_above(const RdmadNetdev *netdev, const RdmadLink *link)
+{
+	return link && netdev->master && !strcmp(netdev->master, link->name);
+}
+
+/* Hints the devices of the interface and returns their number; -1: other devices may be affected
+ * too. */
+static int hint_devices_of(RdmadHardware *hw, const RdmadRouteEvent *event)
+{
+	int found = 0;
+
+	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++) {
+		const RdmadDevice *dev = rdmad_inventory_nth(hw->inventory, i);
+
+		for (guint n = 0; n < dev->n_netdevs; n++) {
+			const RdmadNetdev *netdev = &dev->netdevs[n];
+			const gboolean above = is_above(netdev, event->link);
+
+			if (!is_as_before(netdev, event) || (above && event->removed))
+				return -1;
+			if (netdev->ifindex == event->ifindex || above)
+				found += rdmad_hardware_hint_device(hw, dev->id);
+		}
+	}
+	return found;
+}
+
+/* Notes a veth as a stranger: it is above no other interface, and a device that is made on top of it
+ * has messages of its own.  An interface of another kind may be above one of a device, which then has
+ * its addresses, and a physical one may be a device's own: only a scan can tell. */
+static gboolean is_stranger(RdmadHardware *hw, const RdmadRouteEvent *event)
+{
+	const gpointer key = GINT_TO_POINTER(event->ifindex);
+
+	if (!event->link)
+		return g_hash_table_contains(hw->strangers, key);
+	g_hash_table_remove(hw->strangers, key);
+	if (g_strcmp0(event->link->kind, "veth") != 0)
+		return FALSE;
+	if (!event->removed)
+		g_hash_table_add(hw->strangers, key);
+	return TRUE;
+}
+
+void rdmad_hardware_hint_interface(RdmadHardware *hw, const RdmadRouteEvent *event)
+{
+	const gboolean stranger = is_stranger(hw, event);
+	const int found = hint_devices_of(hw, event);
+
+	if (found > 0)
+		return;
+	if (found < 0 || !stranger)
+		rdmad_hardware_hint(hw);
+	else if (hw->job)
+		g_hash_table_add(hw->heard, GINT_TO_POINTER(event->ifindex));
+}
+
+/* The scan may have found a device of an interface, with what the interface was before it changed. */
+static void hint_heard(RdmadHardware *hw)
+{
+	GHashTableIter iter;
+	gpointer ifindex;
+
+	g_hash_table_iter_init(&iter, hw->heard);
+	while (g_hash_table_iter_next(&iter, &ifindex, NULL))
+		hint_devices_of(hw, &(RdmadRouteEvent){ .ifindex = GPOINTER_TO_INT(ifindex) });
+	g_hash_table_remove_all(hw->heard);
+}
+
+/* ---- the scan ---- */
+
 static void scan_done(gpointer result, const GError *error, gpointer data)
 {
 	RdmadHardware *hw = data;
@@ -295,6 +399,7 @@ static void scan_done(gpointer result, const GError *error, gpointer data)
 	} else {
 		hardware_publish(hw, scan);
 	}
+	hint_heard(hw);
 	if (hw->whole || g_hash_table_size(hw->next))
 		hardware_hinted(hw);
 }
@@ -334,70 +439,18 @@ static void scan_due(gpointer data)
 	}
 }
 
-void rdmad_hardware_hint(RdmadHardware *hw)
-{
-	hw->whole = TRUE;
-	hardware_hinted(hw);
-}
-
-gboolean rdmad_hardware_hint_device(RdmadHardware *hw, const char *id)
-{
-	if (!rdmad_inventory_lookup(hw->inventory, id))
-		return FALSE;
-	g_hash_table_add(hw->next, g_strdup(id));
-	hardware_hinted(hw);
-	return TRUE;
-}
-
-/* Consumers identify an interface by its name and its address: if one of them has changed, it may
- * belong to another device. */
-static gboolean is_as_before(const RdmadNetdev *netdev, const RdmadLink *link)
-{
-	return !link ||
-	       (!g_strcmp0(netdev->name, link->name) && !g_strcmp0(netdev->mac, link->mac));
-}
-
-/* A bond or bridge above an interface belongs to the device too. */
-static gboolean is_above(const RdmadNetdev *netdev, const RdmadLink *link)
-{
-	return link && netdev->master && !strcmp(netdev->master, link->name);
-}
-
-/* Hints the devices of the interface and returns their number; -1: other devices may be affected
- * too. */
-static int hint_devices_of(RdmadHardware *hw, int ifindex, const RdmadLink *link)
-{
-	int found = 0;
-
-	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++) {
-		const RdmadDevice *dev = rdmad_inventory_nth(hw->inventory, i);
-
-		for (guint n = 0; n < dev->n_netdevs; n++) {
-			const RdmadNetdev *netdev = &dev->netdevs[n];
-
-			if (netdev->ifindex == ifindex && !is_as_before(netdev, link))
-				return -1;
-			if (netdev->ifindex == ifindex || is_above(netdev, link))
-				found += rdmad_hardware_hint_device(hw, dev->id);
-		}
-	}
-	return found;
-}
-
-void rdmad_hardware_hint_interface(RdmadHardware *hw, int ifindex, const RdmadLink *link)
-{
-	if (hint_devices_of(hw, ifindex, link) <= 0)
-		rdmad_hardware_hint(hw);
-}
-
 static void on_hint(gpointer data)
 {
-	rdmad_hardware_hint(data);
+	RdmadHardware *hw = data;
+
+	/* Messages may be lost, and an ifindex be another interface's. */
+	g_hash_table_remove_all(hw->strangers);
+	rdmad_hardware_hint(hw);
 }
 
-static void on_interface(int ifindex, const RdmadLink *link, gpointer data)
+static void on_interface(const RdmadRouteEvent *event, gpointer data)
 {
-	rdmad_hardware_hint_interface(data, ifindex, link);
+	rdmad_hardware_hint_interface(data, event);
 }
 
 static const RdmadKernelEventOps kernel_ops = { on_hint, on_interface };
@@ -436,6 +489,8 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 	hw->attributes = attributes;
 	hw->event_log = event_log;
 	hw->next = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	hw->strangers = g_hash_table_new(NULL, NULL);
+	hw->heard = g_hash_table_new(NULL, NULL);
 	hw->scans = rdmad_loop_stat(loop, &scans_class);
 	hw->durations = rdmad_loop_stat(loop, &durations_class);
 	hw->stale = rdmad_loop_stat(loop, &stale_class);
@@ -489,6 +544,8 @@ void rdmad_hardware_free(RdmadHardware *hw)
 	rdmad_verbs_free(hw->verbs);
 	rdmad_event_free(hw->timer);
 	g_hash_table_unref(hw->next);
+	g_hash_table_unref(hw->strangers);
+	g_hash_table_unref(hw->heard);
 	g_free(hw->problem);
 	g_free(hw);
 }

@@ -2,7 +2,9 @@
 /* Keeps the inventory up to date by scans after events */
 #pragma once
 
-#include <rdmad/network.h>
+#include <rdmad/types.h>
+
+#include "hardware/netlink/route.h"
 
 typedef struct RdmadHardware RdmadHardware;
 
@@ -15,9 +17,9 @@ gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error);
 void rdmad_hardware_hint(RdmadHardware *hw);
 /* Schedules a scan of one device.  Returns FALSE if there is no such device. */
 gboolean rdmad_hardware_hint_device(RdmadHardware *hw, const char *id);
-/* Schedules a scan of the devices of a changed interface; `link` is NULL if only its addresses
- * changed.  Scans all devices if the interface belongs to none, or is not the same as before. */
-void rdmad_hardware_hint_interface(RdmadHardware *hw, int ifindex, const RdmadLink *link);
+/* Schedules a scan of the devices of a changed interface.  Schedules a scan of all devices if the interface
+ * was removed, is not the same as before, or belongs to none but may be above an interface of one. */
+void rdmad_hardware_hint_interface(RdmadHardware *hw, const RdmadRouteEvent *event);
 /* Returns the error of the last scan, or of one that takes too long; NULL if the inventory is up to
  * date. */
 const char *rdmad_hardware_problem(const RdmadHardware *hw);

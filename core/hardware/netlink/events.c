@@ -70,13 +70,13 @@ typedef enum { READ_EMPTY, READ_NOTHING, READ_HINT } ReadResult;
 static gboolean report_interface(const Source *source, const char *message, gsize size)
 {
 	const RdmadKernelEvents *events = source->events;
-	g_autoptr(RdmadLink) link = NULL;
-	int ifindex;
+	RdmadRouteEvent event;
 
 	if (!events->ops || source->klass->protocol != NETLINK_ROUTE ||
-	    !rdmad_route_parse_event(message, size, &ifindex, &link))
+	    !rdmad_route_parse_event(message, size, &event))
 		return FALSE;
-	events->ops->interface(ifindex, link, events->data);
+	events->ops->interface(&event, events->data);
+	g_clear_pointer(&event.link, rdmad_link_free);
 	return TRUE;
 }
 
@@ -187,13 +187,23 @@ void rdmad_kernel_events_free(RdmadKernelEvents *events)
 
 /* ---- kobject uevents: "add@/devices/...", then "KEY=value" strings, each with a NUL ---- */
 
-/* "infiniband*" are infiniband, infiniband_verbs, infiniband_mad and infiniband_cm. */
-static gboolean subsystem_matters(const char *name, gsize size)
+static gboolean has_path(const char *message, gsize size, const char *start)
 {
-	static const char *const others[] = { "net", "pci", "auxiliary", "module" };
+	const char *at = size ? memchr(message, '@', size) : NULL;
+	const gsize left = at ? (gsize)(message + size - at) - 1 : 0;
+
+	return left >= strlen(start) && memcmp(at + 1, start, strlen(start)) == 0;
+}
+
+/* "infiniband*" are infiniband, infiniband_verbs, infiniband_mad and infiniband_cm. */
+static gboolean subsystem_matters(const char *name, gsize size, gboolean is_virtual)
+{
+	static const char *const others[] = { "pci", "auxiliary", "module" };
 
 	if (size >= strlen("infiniband") && strncmp(name, "infiniband", strlen("infiniband")) == 0)
 		return TRUE;
+	if (size == strlen("net") && memcmp(name, "net", size) == 0)
+		return !is_virtual;
 	for (guint i = 0; i < G_N_ELEMENTS(others); i++)
 		if (size == strlen(others[i]) && memcmp(name, others[i], size) == 0)
 			return TRUE;
@@ -205,12 +215,13 @@ gboolean rdmad_uevent_matters(const char *message, gsize size)
 	static const char key[] = "SUBSYSTEM=";
 	const char *end = message + size;
 	const gsize key_size = sizeof(key) - 1;
+	const gboolean is_virtual = has_path(message, size, "/devices/virtual/");
 
 	for (const char *at = message; at < end;) {
 		const gsize n = strnlen(at, (gsize)(end - at));
 
 		if (n > key_size && memcmp(at, key, key_size) == 0)
-			return subsystem_matters(at + key_size, n - key_size);
+			return subsystem_matters(at + key_size, n - key_size, is_virtual);
 		at += n + 1;
 	}
 	return FALSE;

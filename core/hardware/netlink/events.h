@@ -6,7 +6,8 @@
 #pragma once
 
 #include <glib.h>
-#include <rdmad/network.h>
+
+#include "hardware/netlink/route.h"
 
 typedef struct RdmadKernelEvents RdmadKernelEvents;
 
@@ -20,8 +21,7 @@ typedef struct {
 typedef struct {
 	/* Called once for each batch of messages that are not all reported by `interface`. */
 	void (*hint)(gpointer data);
-	/* An interface changed, or its addresses did; then `link` is NULL. */
-	void (*interface)(int ifindex, const RdmadLink *link, gpointer data);
+	void (*interface)(const RdmadRouteEvent *event, gpointer data);
 } RdmadKernelEventOps;
 
 /* The callbacks run on the loop; `ops` must outlive the object.  A source that cannot be opened
@@ -36,5 +36,5 @@ RdmadKernelEvents *rdmad_kernel_events_open(RdmadLoop *loop, RdmadModule *owner,
 void rdmad_kernel_events_free(RdmadKernelEvents *events);
 
 /* Returns whether an uevent is about RDMA devices, interfaces, or the devices and modules below
- * them. */
+ * them.  Only rtnetlink reports virtual interfaces: it names their kind. */
 gboolean rdmad_uevent_matters(const char *message, gsize size);

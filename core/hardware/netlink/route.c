@@ -129,14 +129,13 @@ static const char *link_operstate(const struct nlattr *attr)
 	return state < G_N_ELEMENTS(operstates) ? operstates[state] : NULL;
 }
 
-RdmadLink *rdmad_route_parse_link(const struct nlmsghdr *msg)
+static RdmadLink *link_parse(const struct nlmsghdr *msg)
 {
 	const struct ifinfomsg *info = nlmsg_data(msg);
 	struct nlattr *attrs[IFLA_MAX + 1];
 	RdmadLink *link;
 
-	if (msg->nlmsg_type != RTM_NEWLINK ||
-	    nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFLA_MAX, link_policy) < 0)
+	if (nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attrs, IFLA_MAX, link_policy) < 0)
 		return NULL;
 	if (info->ifi_index <= 0 || !attrs[IFLA_IFNAME])
 		return NULL;
@@ -159,6 +158,11 @@ RdmadLink *rdmad_route_parse_link(const struct nlmsghdr *msg)
 	link->carrier_changes = link_carrier_changes(attrs[IFLA_CARRIER_CHANGES]);
 	link->operstate = link_operstate(attrs[IFLA_OPERSTATE]);
 	return link;
+}
+
+RdmadLink *rdmad_route_parse_link(const struct nlmsghdr *msg)
+{
+	return msg->nlmsg_type == RTM_NEWLINK ? link_parse(msg) : NULL;
 }
 
 /* ---- addresses ---- */
@@ -212,26 +216,37 @@ RdmadAddress *rdmad_route_parse_address(const struct nlmsghdr *msg)
 
 /* ---- notifications ---- */
 
-gboolean rdmad_route_parse_event(const char *message, gsize size, int *ifindex, RdmadLink **link)
+static gboolean parse_link_event(const struct nlmsghdr *msg, RdmadRouteEvent *event)
+{
+	const struct ifinfomsg *info = NLMSG_DATA(msg);
+
+	event->ifindex = info->ifi_index;
+	/* The same message of AF_BRIDGE is about a port of a bridge. */
+	if (info->ifi_family != AF_UNSPEC)
+		return event->ifindex > 0;
+	event->link = link_parse(msg);
+	event->removed = msg->nlmsg_type == RTM_DELLINK;
+	return event->link != NULL;
+}
+
+gboolean rdmad_route_parse_event(const char *message, gsize size, RdmadRouteEvent *event)
 {
 	const struct nlmsghdr *msg = (const void *)message;
 	const struct ifaddrmsg *address;
 
-	*link = NULL;
+	*event = (RdmadRouteEvent){ 0 };
 	/* The kernel sends one notification per datagram. */
 	if (!NLMSG_OK(msg, size) || msg->nlmsg_len != size)
 		return FALSE;
-	if (msg->nlmsg_type == RTM_NEWLINK && size >= NLMSG_SPACE(sizeof(struct ifinfomsg))) {
-		*link = rdmad_route_parse_link(msg);
-		*ifindex = *link ? (*link)->ifindex : 0;
-		return *link != NULL;
-	}
+	if (msg->nlmsg_type == RTM_NEWLINK || msg->nlmsg_type == RTM_DELLINK)
+		return size >= NLMSG_SPACE(sizeof(struct ifinfomsg)) &&
+		       parse_link_event(msg, event);
 	if ((msg->nlmsg_type != RTM_NEWADDR && msg->nlmsg_type != RTM_DELADDR) ||
 	    size < NLMSG_SPACE(sizeof(*address)))
 		return FALSE;
 	address = NLMSG_DATA(msg);
-	*ifindex = (int)address->ifa_index;
-	return *ifindex > 0;
+	event->ifindex = (int)address->ifa_index;
+	return event->ifindex > 0;
 }
 
 /* ---- requests ---- */

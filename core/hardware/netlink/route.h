@@ -23,10 +23,15 @@ RdmadLink *rdmad_route_parse_link(const struct nlmsghdr *msg);
 /* g_free() */
 RdmadAddress *rdmad_route_parse_address(const struct nlmsghdr *msg);
 
-/* Parses a notification.  Sets the index of the interface, and `link` if the interface itself
- * changed, not its addresses.  Returns FALSE for other notifications, and for removed
- * interfaces. */
-gboolean rdmad_route_parse_event(const char *message, gsize size, int *ifindex, RdmadLink **link);
+/* A notification about an interface. */
+typedef struct {
+	int ifindex;
+	RdmadLink *link; /* NULL: only its addresses, or its port of a bridge, changed */
+	gboolean removed;
+} RdmadRouteEvent;
+
+/* Returns FALSE for other notifications.  The caller frees `link`. */
+gboolean rdmad_route_parse_event(const char *message, gsize size, RdmadRouteEvent *event);
 
 /* Return arrays of RdmadLink and of RdmadAddress. */
 GPtrArray *rdmad_route_get_links(RdmadNetlink *nl, GError **error);

@@ -136,6 +136,16 @@ static void test_a_message_without_its_fixed_part_is_left_out(void)
 	g_assert_null(link);
 }
 
+static Message link_event(guint16 type, guint8 family)
+{
+	const struct ifinfomsg info = { .ifi_family = family, .ifi_index = 4 };
+	Message msg;
+
+	message_init(&msg, type, &info, sizeof(info));
+	message_add_attr(&msg, IFLA_IFNAME, "eth4", sizeof("eth4"));
+	return msg;
+}
+
 static Message address_message(guint16 type, guint ifindex)
 {
 	const struct ifaddrmsg info = { .ifa_family = AF_INET6, .ifa_index = ifindex };
@@ -154,15 +164,19 @@ static void test_a_notification_names_its_interface(void)
 		Message msg;
 		int ifindex;
 		const char *name;
+		gboolean removed;
 	} cases[] = {
 		{ .ifindex = 4, .name = "eth4" },
 		{ address_message(RTM_NEWADDR, 7), 7, NULL },
 		{ address_message(RTM_DELADDR, 7), 7, NULL },
 		{ address_message(RTM_NEWADDR, 0), -1, NULL },
-		{ address_message(RTM_DELLINK, 7), -1, NULL },
+		{ address_message(RTM_DELLINK, 0), -1, NULL },
 		{ .ifindex = -1 },
 		{ .ifindex = -1 },
 		{ .ifindex = -1 },
+		{ link_event(RTM_DELLINK, AF_UNSPEC), 4, "eth4", TRUE },
+		{ link_event(RTM_NEWLINK, AF_BRIDGE), 4, NULL, FALSE },
+		{ link_event(RTM_DELLINK, AF_BRIDGE), 4, NULL, FALSE },
 	};
 
 	link_message(&cases[0].msg, IFF_UP);
@@ -172,20 +186,20 @@ static void test_a_notification_names_its_interface(void)
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		const char *bytes = cases[i].msg.bytes;
 		const gsize size = cases[i].msg.hdr.nlmsg_len;
-		g_autoptr(RdmadLink) link = NULL;
-		g_autoptr(RdmadLink) cut = NULL;
-		int ifindex = -1, other;
+		RdmadRouteEvent event, cut;
 
 		g_test_message("case %u", i);
-		g_assert_cmpint(rdmad_route_parse_event(bytes, size, &ifindex, &link), ==,
+		g_assert_cmpint(rdmad_route_parse_event(bytes, size, &event), ==,
 				cases[i].ifindex > 0);
 		if (cases[i].ifindex > 0)
-			g_assert_cmpint(ifindex, ==, cases[i].ifindex);
-		g_assert_cmpstr(link ? link->name : NULL, ==, cases[i].name);
+			g_assert_cmpint(event.ifindex, ==, cases[i].ifindex);
+		g_assert_cmpstr(event.link ? event.link->name : NULL, ==, cases[i].name);
+		g_assert_cmpint(event.removed, ==, cases[i].removed);
+		g_clear_pointer(&event.link, rdmad_link_free);
 		/* A part of it, or more than it. */
-		g_assert_false(rdmad_route_parse_event(bytes, size - 4, &other, &cut));
-		g_assert_false(rdmad_route_parse_event(bytes, size + 4, &other, &cut));
-		g_assert_false(rdmad_route_parse_event(bytes, 8, &other, &cut));
+		g_assert_false(rdmad_route_parse_event(bytes, size - 4, &cut));
+		g_assert_false(rdmad_route_parse_event(bytes, size + 4, &cut));
+		g_assert_false(rdmad_route_parse_event(bytes, 8, &cut));
 	}
 }
 

@@ -17,6 +17,12 @@ static const Case cases[] = {
 	CASE("add@/devices/x\0ACTION=add\0SUBSYSTEM=infiniband\0SEQNUM=1\0", TRUE),
 	CASE("add@/devices/x\0ACTION=add\0SUBSYSTEM=infiniband_verbs\0", TRUE),
 	CASE("add@/devices/x\0SUBSYSTEM=net\0", TRUE),
+	CASE("add@/devices/pci0000:00/0000:00:05.0/net/eth0\0SUBSYSTEM=net\0", TRUE),
+	CASE("add@/devices/virtual/net/veth0\0SUBSYSTEM=net\0", FALSE),
+	CASE("add@/devices/virtual/infiniband/rxe0\0SUBSYSTEM=infiniband\0", TRUE),
+	CASE("add@/devices/virtual/net/veth0/infiniband/rxe0\0SUBSYSTEM=infiniband\0", TRUE),
+	CASE("add@/devices/virtua\0SUBSYSTEM=net\0", TRUE),
+	CASE("add@", FALSE),
 	CASE("bind@/devices/x\0SUBSYSTEM=pci\0", TRUE),
 	CASE("add@/devices/x\0SUBSYSTEM=auxiliary", TRUE), /* without the last NUL */
 	CASE("add@/module/erdma\0ACTION=add\0DEVPATH=/module/erdma\0SUBSYSTEM=module\0", TRUE),

@@ -344,41 +344,87 @@ static void test_a_device_that_cannot_be_read_alone_is_read_with_all(Fixture *f,
 		g_assert_cmpint(state(f, i), ==, RDMAD_PORT_DOWN);
 }
 
+/* Hints an interface and device 2, and returns after their scan. */
+static void hint_with_another(Fixture *f, const RdmadRouteEvent *event, gboolean active)
+{
+	for (guint i = 0; i < 3; i++)
+		set_state(f, i, active ? "4: ACTIVE\n" : "1: DOWN\n");
+	rdmad_hardware_hint_interface(f->hw, event);
+	g_assert_true(rdmad_hardware_hint_device(f->hw, device(f, 2)->id));
+	run_until_state(f, 2, active ? RDMAD_PORT_ACTIVE : RDMAD_PORT_DOWN);
+}
+
 static void test_an_interface_names_its_device_while_it_is_the_one_that_it_was(Fixture *f,
 									       gconstpointer data)
 {
-	enum { ONE, ALL };
+	enum { NONE, ONE, ALL };
 	g_autoptr(RdmadDeviceRef) before = NULL;
-	const RdmadNetdev *netdev;
-	RdmadLink as_it_was, renamed, moved, above;
+	RdmadLink as_it_was, renamed, moved, thief;
+	RdmadLink above = { .name = (char *)"bond7" };
+	RdmadLink vlan = { .name = (char *)"eth0.7", .kind = (char *)"vlan" };
+	RdmadLink veth = { .name = (char *)"veth7", .kind = (char *)"veth" };
 	struct {
-		int ifindex;
-		const RdmadLink *link;
+		RdmadRouteEvent event; /* ifindex 0: of device 1 */
 		int scanned;
 	} cases[] = {
-		{ 0, NULL, ONE },   { 0, &as_it_was, ONE }, { 0, &renamed, ALL },
-		{ 0, &moved, ALL }, { 9999, NULL, ALL },    { 9999, &above, ALL },
+		{ { 0, NULL, FALSE }, ONE },	  { { 0, &as_it_was, FALSE }, ONE },
+		{ { 0, &renamed, FALSE }, ALL },  { { 0, &moved, FALSE }, ALL },
+		{ { 0, &as_it_was, TRUE }, ALL }, { { 9999, NULL, FALSE }, ALL },
+		{ { 9999, &above, FALSE }, ALL }, { { 7777, &vlan, FALSE }, ALL },
+		{ { 7777, NULL, FALSE }, ALL },	  { { 7777, &veth, FALSE }, NONE },
+		{ { 7777, NULL, FALSE }, NONE },  { { 0, &as_it_was, FALSE }, ONE },
+		{ { 7777, &thief, FALSE }, ALL }, { { 7777, &veth, TRUE }, NONE },
+		{ { 7777, NULL, FALSE }, ALL },	  { { 7777, &veth, FALSE }, NONE },
+		{ { 7777, &vlan, FALSE }, ALL },  { { 7777, NULL, FALSE }, ALL },
 	};
 
 	start(f);
 	before = rdmad_device_ref(device(f, 1));
-	netdev = &before->netdevs[0];
 	as_it_was = renamed = moved =
-		(RdmadLink){ .ifindex = netdev->ifindex, .name = netdev->name, .mac = netdev->mac };
+		(RdmadLink){ .name = before->netdevs[0].name, .mac = before->netdevs[0].mac };
 	renamed.name = (char *)"other0";
 	moved.mac = (char *)"02:00:00:00:00:01";
-	above = (RdmadLink){ .ifindex = 9999, .name = (char *)"bond7" };
+	thief = veth;
+	thief.name = before->netdevs[0].name;
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_test_message("case %u", i);
-		for (guint d = 0; d < 3; d++)
-			set_state(f, d, i % 2 ? "4: ACTIVE\n" : "1: DOWN\n");
-		rdmad_hardware_hint_interface(f->hw, cases[i].ifindex ?: as_it_was.ifindex,
-					      cases[i].link);
-		run_until_state(f, 1, i % 2 ? RDMAD_PORT_ACTIVE : RDMAD_PORT_DOWN);
-		g_assert_cmpint(state(f, 0) == state(f, 1), ==, cases[i].scanned == ALL);
+		if (!cases[i].event.ifindex)
+			cases[i].event.ifindex = before->netdevs[0].ifindex;
+		hint_with_another(f, &cases[i].event, i % 2);
+		g_assert_cmpint(state(f, 1) == state(f, 2), ==, cases[i].scanned != NONE);
+		g_assert_cmpint(state(f, 0) == state(f, 2), ==, cases[i].scanned == ALL);
+		if (cases[i].scanned == ALL)
+			continue;
 		rdmad_hardware_hint(f->hw);
-		run_until_state(f, 0, state(f, 1));
+		run_until_state(f, 0, state(f, 2));
 	}
+}
+
+/* A device is made on top of a veth, and the veth changes during the scan that finds the device. */
+static void test_a_stranger_that_gets_a_device_in_a_scan_is_scanned_again(Fixture *f,
+									  gconstpointer data)
+{
+	RdmadLink veth = { .name = (char *)"veth7", .kind = (char *)"veth" };
+	RdmadRouteEvent event = { .link = &veth };
+	g_autofree char *path = NULL, *state_file = NULL;
+
+	start(f);
+	event.ifindex = device(f, 1)->netdevs[0].ifindex;
+	path = g_build_filename("sys/class/infiniband", device(f, 1)->name, NULL);
+	state_file = g_build_filename(f->machine->dir, path, "ports/1/state", NULL);
+	rename_sys(f, path, "sys/away");
+	rdmad_hardware_hint(f->hw);
+	run_until_happened(f, "device-removed");
+	rename_sys(f, "sys/away", path);
+	rdmad_hardware_hint(f->hw);
+	g_usleep((RDMAD_COALESCE_MS + 10) * 1000);
+	rdmad_loop_turn(f->loop);
+	/* A scan that has read the state by now delivers it on the next turn of the loop. */
+	g_usleep(100000);
+	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 2);
+	rdmad_hardware_hint_interface(f->hw, &event);
+	g_assert_true(g_file_set_contents(state_file, "1: DOWN\n", -1, NULL));
+	run_until_state(f, 1, RDMAD_PORT_DOWN);
 }
 
 #define TEST(name) UNIT_FIXTURE_TEST("/scanner/" #name, Fixture, NULL, setup, test_##name, teardown)
@@ -401,5 +447,6 @@ const UnitTest unit_tests[] = {
 	TEST_OF_RAILS(a_device_that_moved_causes_a_full_scan),
 	TEST_OF_RAILS(a_device_that_cannot_be_read_alone_is_read_with_all),
 	TEST_OF_RAILS(an_interface_names_its_device_while_it_is_the_one_that_it_was),
+	TEST_OF_RAILS(a_stranger_that_gets_a_device_in_a_scan_is_scanned_again),
 	{ 0 },
 };
