@@ -3,6 +3,7 @@
 . "$LAB_DIR/lib.sh"
 
 lab_devices 2
-"$LAB_BUILD/tests/unit/test-network" --tap | tee result
-"$LAB_BUILD/tests/unit/test-netns" --tap
+for program in links addresses routes sysctls rdma network netns; do
+	"$LAB_BUILD/tests/unit/test-$program" --tap | tee -a result
+done
 ! grep -E "kernel has no|SKIP" result || fail "not all was tested"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/address.h>
 
+#include <rdmad/error.h>
+#include <rdmad/network.h>
 #include <sys/socket.h>
 
 #include "../support/unit.h"
@@ -26,25 +28,52 @@ static void test_addresses_are_read_and_written(void)
 		{ "192.0.2.7/256" },
 		{ "192.0.2.7/4294967320" },
 		{ "192.0.2.7/24 " },
+		{ "192.0.2.7 /24" },
+		{ "192.0.2.7/24/24" },
 		{ "192.0.2" },
 		{ "192.0.2.7.8" },
 		{ "fe80::1%eth0" },
+		{ "fe80::1%eth0/64" },
 		{ "" },
 		{ "/24" },
 		{ "1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa:bbbb:cccc" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
 		char text[RDMAD_IP_TEXT];
 		RdmadIp ip;
 
 		g_test_message("%s", cases[i].text);
-		g_assert_cmpint(rdmad_ip_parse(cases[i].text, &ip, NULL), ==,
+		g_assert_cmpint(rdmad_ip_parse(cases[i].text, &ip, &error), ==,
 				cases[i].written != NULL);
+		if (error)
+			g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
 		g_assert_cmpuint(ip.family, ==, cases[i].family);
 		g_assert_cmpuint(ip.prefix, ==, cases[i].prefix);
 		g_assert_cmpstr(rdmad_ip_text(&ip, FALSE, text), ==,
 				cases[i].written ? cases[i].written : "");
+	}
+}
+
+static void test_the_text_of_a_network_has_the_prefix_of_a_host(void)
+{
+	static const struct {
+		const char *text, *again;
+	} cases[] = {
+		{ "192.0.2.7/24", "192.0.2.7/24" },
+		{ "192.0.2.7", "192.0.2.7/32" },
+		{ "2001:DB8::7", "2001:db8::7/128" },
+		{ "::/0", "::/0" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *again = NULL;
+		RdmadIp ip;
+
+		g_assert_true(rdmad_ip_parse(cases[i].text, &ip, NULL));
+		again = rdmad_ip_format(&ip);
+		g_assert_cmpstr(again, ==, cases[i].again);
 	}
 }
 
@@ -138,6 +167,7 @@ static void test_names_that_the_kernel_refuses_or_expands_are_no_names(void)
 
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/address/read-and-written", test_addresses_are_read_and_written),
+	UNIT_TEST("/address/format", test_the_text_of_a_network_has_the_prefix_of_a_host),
 	UNIT_TEST("/address/network", test_a_network_holds_its_hosts_and_no_others),
 	UNIT_TEST("/address/mac", test_link_layer_addresses_have_six_or_twenty_bytes),
 	UNIT_TEST("/address/interface-name",
