@@ -22,7 +22,7 @@
  * `seccomp` applies to the executors and, once the list is closed without a host command, to the
  * keeper.  Host commands run foreign programs and have no filter. */
 RdmadKeeper *rdmad_keeper_new(guint64 capabilities, RdmadSeccomp seccomp, GError **error);
-/* Kills the keeper and its executors. */
+/* Kills the keeper, and waits for its end.  Its executors end with it. */
 void rdmad_keeper_free(RdmadKeeper *keeper);
 /* Returns a descriptor that becomes readable when the keeper ends. */
 int rdmad_keeper_fd(const RdmadKeeper *keeper);
@@ -30,17 +30,18 @@ int rdmad_keeper_fd(const RdmadKeeper *keeper);
 gboolean rdmad_keeper_start(const RdmadKeeper *keeper, int socket, const char *lock,
 			    GError **error);
 
-/* Returns the number of a host command; host-command.c defines the format of `text`.  Returns 0 on
- * error: RDMAD_ERROR_CONFIG if the list is closed without the command, RDMAD_ERROR_LIMIT. */
+/* Returns the number of a host command, the same for the same text; host-command.c defines the format
+ * of `text`.  Returns 0 after an error: RDMAD_ERROR_CONFIG if the list is closed without the command,
+ * RDMAD_ERROR_LIMIT, or an error of rdmad_message_send(). */
 guint rdmad_keeper_declare(RdmadKeeper *keeper, const char *text, GError **error);
-/* Closes the list after the modules have started.  `keeper` may be NULL. */
+/* Closes the list.  Call after the modules have started.  `keeper` may be NULL. */
 gboolean rdmad_keeper_close_list(RdmadKeeper *keeper, GError **error);
 /* Starts a process that runs command `number` and replies on `socket`; the caller keeps
  * `socket`. */
 gboolean rdmad_keeper_run(const RdmadKeeper *keeper, int socket, guint number, GError **error);
 
-/* The main function of the keeper process: `argv[2]` is its socket, `argv[3]` the mask, `argv[4]`
- * the number of an RdmadSeccomp.  Returns the exit status. */
+/* The main function of the keeper process: `argv[2]` is its socket, `argv[3]` the mask in hexadecimal
+ * digits, `argv[4]` the number of an RdmadSeccomp.  Returns the exit status. */
 int rdmad_keeper_main(int argc, char **argv);
 
 /* Takes the lock in a process forked by the keeper: waits until the previous holder has ended, and

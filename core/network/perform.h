@@ -2,8 +2,8 @@
 /*
  * Executes or undoes one step, on a thread in the pod's namespace
  *
- * Both are idempotent: an earlier run may have done a part.  Undoing a step whose object no longer
- * exists succeeds.
+ * Both are idempotent: an earlier run may have done a part.  The undo of a step whose object no longer
+ * exists succeeds, except that of a moved link, which must come back (RDMAD_ERROR_GONE).
  */
 #pragma once
 
@@ -29,7 +29,9 @@ typedef struct {
 	const int *cancelled; /* atomic; waits end early */
 } PerformContext;
 
-/* Sets `result` to the GID index if the step determines one.  network.h lists the errors. */
+/* Sets `result` to the GID index if the step determines one, else to -1.  The errors are those of
+ * network.h, RDMAD_ERROR_GONE (the pod's namespace, or a link of the step) and
+ * RDMAD_ERROR_CANCELLED. */
 gboolean perform_do(const PerformContext *ctx, const RdmadStep *step, int *result, GError **error);
 gboolean perform_undo(const PerformContext *ctx, const RdmadStep *step, GError **error);
 
@@ -41,16 +43,19 @@ typedef struct PerformPlan PerformPlan;
 PerformPlan *perform_plan_new(RdmadExecute what, const char *text, GError **error);
 /* `plan` may be NULL. */
 void perform_plan_free(PerformPlan *plan);
-/* Executes or undoes the next step.  Returns FALSE if no step is left. */
+/* Executes or undoes the next step.  After a failed step of RDMAD_EXECUTE_DO, the next ones are the
+ * undo of that step and of those before it.  Returns FALSE if no step is left. */
 gboolean perform_plan_next(PerformPlan *plan, const PerformContext *ctx);
-/* Adds "reports", "error", "code" and "left" to the executor's response. */
+/* Adds "reports" to the executor's response, after an error "error" and "code", and "left" if that could
+ * not be undone. */
 void perform_plan_report(const PerformPlan *plan, struct json_t *answer);
 
 /* ---- shared by perform.c and the files of single steps ---- */
 
+/* Returns NULL with RDMAD_ERROR_GONE if the pod's namespace has ended. */
 RdmadNetwork *perform_network(const PerformContext *ctx, RdmadStepPlace where, GError **error);
-/* Calls `ready` every few milliseconds until it returns TRUE.  RDMAD_ERROR_TIMEOUT,
- * RDMAD_ERROR_CANCELLED. */
+/* Calls `ready` every few milliseconds until it returns TRUE, or FALSE with an error.
+ * RDMAD_ERROR_TIMEOUT, RDMAD_ERROR_CANCELLED. */
 gboolean perform_wait(const PerformContext *ctx, guint timeout_ms,
 		      gboolean (*ready)(gpointer data, GError **error), gpointer data,
 		      GError **error);
