@@ -208,8 +208,8 @@ def check_set_up(machine, kubelet):
     assert state["interface"] == "eth0" and state["pnetid"] == machine.pnetid, state
 
 
-def ipv6_is_disabled(netns):
-    return run(f"ip netns exec {netns} sysctl -n net.ipv6.conf.all.disable_ipv6").strip()
+def ipv6_is_disabled(netns, interface="all"):
+    return run(f"ip netns exec {netns} sysctl -n net.ipv6.conf.{interface}.disable_ipv6").strip()
 
 
 def check_no_ipv6(kubelet):
@@ -243,6 +243,7 @@ def check_end(machine, kubelet):
     kubelet.complete("default/a")
     until("the end of pod a", lambda: machine.ask("allocations", "--refresh") and machine.state("a") is None)
     assert ipv6_is_disabled("a") == "0" and tables("a") == [[], []], tables("a")
+    assert ipv6_is_disabled("a", "eth0") == "0" and ipv6_is_disabled("a", "lo") == "1"
     run("ip netns delete a")
     until("the host's tables as they were", lambda: tables() == [[], []])
 
@@ -347,6 +348,7 @@ def main():
     for name, last, annotation in (("a", 11, "true"), ("b", 12, None), ("c", 13, "yes please"), ("d", 14, "True"),
                                    ("e", 15, "true")):
         machine.pod(name, last, annotation)
+    run("ip netns exec a sysctl -w net.ipv6.conf.lo.disable_ipv6=1")
     machine.start("prefer", "disable_ipv6 = true;")
     with Kubelet(os.path.join(TMP, "kubelet")) as kubelet:
         kubelet.wait(RESOURCE, 1000, 120)

@@ -3,6 +3,7 @@
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netlink/attr.h>
@@ -122,6 +123,21 @@ static int link_carrier_changes(const struct nlattr *attr)
 	return changes <= G_MAXINT32 ? (int)changes : RDMAD_UNKNOWN;
 }
 
+/* IFLA_INET6_CONF has all sysctls of the interface. */
+static int link_ipv6_off(const struct nlattr *families)
+{
+	struct nlattr *ipv6 =
+		families ? nla_find(nla_data(families), nla_len(families), AF_INET6) : NULL;
+	struct nlattr *conf =
+		ipv6 ? nla_find(nla_data(ipv6), nla_len(ipv6), IFLA_INET6_CONF) : NULL;
+	gint32 values[DEVCONF_DISABLE_IPV6 + 1];
+
+	if (!conf || nla_len(conf) < (int)sizeof(values))
+		return RDMAD_UNKNOWN;
+	memcpy(values, nla_data(conf), sizeof(values));
+	return values[DEVCONF_DISABLE_IPV6] != 0;
+}
+
 static const char *link_operstate(const struct nlattr *attr)
 {
 	const guint8 state = attr ? nla_get_u8(attr) : G_MAXUINT8;
@@ -157,6 +173,7 @@ static RdmadLink *link_parse(const struct nlmsghdr *msg)
 	link->carrier = link_carrier(info->ifi_flags, attrs[IFLA_CARRIER]);
 	link->carrier_changes = link_carrier_changes(attrs[IFLA_CARRIER_CHANGES]);
 	link->operstate = link_operstate(attrs[IFLA_OPERSTATE]);
+	link->ipv6_off = link_ipv6_off(attrs[IFLA_AF_SPEC]);
 	return link;
 }
 

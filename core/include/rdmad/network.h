@@ -74,6 +74,7 @@ typedef struct {
 	gboolean up;
 	int carrier;	       /* 1, 0; -1: unknown, such as of a link that is down */
 	int carrier_changes;   /* -1: unknown */
+	int ipv6_off;	       /* its sysctl disable_ipv6: 1, 0; -1: unknown */
 	const char *operstate; /* as in sysfs, or NULL */
 	RdmadVf *vfs;
 	guint n_vfs;

@@ -30,6 +30,38 @@ static void switch_on(GPtrArray *steps, const GPtrArray *earlier, const char *pa
 	g_ptr_array_add(steps, step);
 }
 
+/* Returns whether an earlier container of the pod had such steps. */
+static gboolean ipv6_repeat(GPtrArray *steps, const GPtrArray *earlier)
+{
+	const guint n = steps->len;
+
+	for (guint i = 0; earlier && i < earlier->len; i++) {
+		const RdmadStep *step = earlier->pdata[i];
+
+		if (step->kind == RDMAD_STEP_SYSCTL &&
+		    g_str_has_suffix(step->sysctl.path, "/disable_ipv6"))
+			switch_on(steps, NULL, step->sysctl.path, step->sysctl.before);
+	}
+	return steps->len > n;
+}
+
+/* The undo, in reverse order, restores the interfaces that differ after it has set all of them. */
+static void ipv6_disable(GPtrArray *steps, const GPtrArray *earlier, const ErdmaSmcNetwork *network)
+{
+	const GPtrArray *apart = network->ipv6_apart;
+	const char *other = g_strcmp0(network->disable_ipv6, "0") == 0 ? "1" : "0";
+
+	if (!network->disable_ipv6 || ipv6_repeat(steps, earlier))
+		return;
+	for (guint i = 0; apart && i < apart->len; i++) {
+		g_autofree char *path =
+			g_strdup_printf("net/ipv6/conf/%s/disable_ipv6", (char *)apart->pdata[i]);
+
+		switch_on(steps, NULL, path, other);
+	}
+	switch_on(steps, NULL, ERDMA_SMC_DISABLE_IPV6, network->disable_ipv6);
+}
+
 GPtrArray *erdma_smc_pod_steps(const ErdmaSmcPod *pod, const ErdmaSmcNetwork *network,
 			       const ErdmaSmcPod *before, gboolean tcp2smc, gboolean disable_ipv6)
 {
@@ -42,7 +74,7 @@ GPtrArray *erdma_smc_pod_steps(const ErdmaSmcPod *pod, const ErdmaSmcNetwork *ne
 	step->smc.link = g_strdup(pod->interface);
 	g_ptr_array_add(steps, step);
 	if (disable_ipv6)
-		switch_on(steps, earlier, ERDMA_SMC_DISABLE_IPV6, network->disable_ipv6);
+		ipv6_disable(steps, earlier, network);
 	/* Last, because from then on connections try SMC. */
 	if (tcp2smc)
 		switch_on(steps, earlier, ERDMA_SMC_TCP2SMC, network->tcp2smc);

@@ -8,6 +8,9 @@
 #include <rdmad/step.h>
 #include <sys/socket.h>
 
+/* A program in the pod may make any number of interfaces. */
+#define APART_MAX 64u
+
 void erdma_smc_query_free(gpointer data)
 {
 	ErdmaSmcQuery *query = data;
@@ -101,6 +104,7 @@ void erdma_smc_files_free(gpointer data)
 	rdmad_clear_fd(&files->socket);
 	rdmad_clear_fd(&files->tcp2smc);
 	rdmad_clear_fd(&files->disable_ipv6);
+	rdmad_clear_fd(&files->default_ipv6);
 	g_free(files);
 }
 
@@ -113,6 +117,7 @@ void erdma_smc_network_free(gpointer data)
 	g_free(network->interface);
 	g_free(network->tcp2smc);
 	g_free(network->disable_ipv6);
+	g_clear_pointer(&network->ipv6_apart, g_ptr_array_unref);
 	g_free(network);
 }
 
@@ -145,6 +150,29 @@ static gboolean sysctl_look(int fd, char **value, GError **error)
 	return *value || fd < 0;
 }
 
+/* The kernel gives each interface, and "default", the value that "all" gets. */
+static gboolean apart_look(RdmadNetwork *net, int default_ipv6, ErdmaSmcNetwork *network,
+			   GError **error)
+{
+	const gboolean off = !g_str_equal(network->disable_ipv6, "0");
+	g_autofree char *value = NULL;
+	g_autoptr(GPtrArray) links = NULL;
+
+	network->ipv6_apart = g_ptr_array_new_with_free_func(g_free);
+	if (!sysctl_look(default_ipv6, &value, error))
+		return FALSE;
+	if (value && !g_str_equal(value, "0") != off)
+		g_ptr_array_add(network->ipv6_apart, g_strdup("default"));
+	links = rdmad_links_list(net, error);
+	for (guint i = 0; links && i < links->len && network->ipv6_apart->len < APART_MAX; i++) {
+		const RdmadLink *link = links->pdata[i];
+
+		if (link->ipv6_off >= 0 && link->ipv6_off != off)
+			g_ptr_array_add(network->ipv6_apart, g_strdup(link->name));
+	}
+	return links != NULL;
+}
+
 gpointer erdma_smc_look_pod(gpointer data, const RdmadJob *job, GError **error)
 {
 	ErdmaSmcFiles *files = data;
@@ -153,7 +181,8 @@ gpointer erdma_smc_look_pod(gpointer data, const RdmadJob *job, GError **error)
 
 	if (!net || !interface_look(net, network, error) ||
 	    !sysctl_look(files->tcp2smc, &network->tcp2smc, error) ||
-	    !sysctl_look(files->disable_ipv6, &network->disable_ipv6, error))
+	    !sysctl_look(files->disable_ipv6, &network->disable_ipv6, error) ||
+	    (network->disable_ipv6 && !apart_look(net, files->default_ipv6, network, error)))
 		return NULL;
 	return g_steal_pointer(&network);
 }

@@ -27,13 +27,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaSmcHost, erdma_smc_host_free)
  * host only. */
 gpointer erdma_smc_look(gpointer query, const RdmadJob *job, GError **error);
 
+/* Descriptors, owned. */
 typedef struct {
-	int socket, tcp2smc, disable_ipv6; /* owned; -1: the kernel lacks the sysctl */
+	int socket;
+	int tcp2smc, disable_ipv6, default_ipv6; /* -1: not wanted, or the kernel lacks it */
 } ErdmaSmcFiles;
 
 typedef struct {
 	char *interface;	      /* of the default route; NULL: none */
-	char *tcp2smc, *disable_ipv6; /* values; NULL: the kernel lacks the sysctl */
+	char *tcp2smc, *disable_ipv6; /* values; NULL: not wanted, or the kernel lacks it */
+	GPtrArray *ipv6_apart; /* of char *: interfaces whose disable_ipv6 differs; NULL: none */
 } ErdmaSmcNetwork;
 
 void erdma_smc_files_free(gpointer files);

@@ -239,7 +239,8 @@ static void opened(int *fds, guint n, const GError *error, gpointer data)
 	files = g_new0(ErdmaSmcFiles, 1);
 	files->socket = n > 0 ? rdmad_steal_fd(&fds[0]) : -1;
 	files->tcp2smc = n > 1 ? rdmad_steal_fd(&fds[1]) : -1;
-	files->disable_ipv6 = n > 2 ? rdmad_steal_fd(&fds[2]) : -1;
+	files->disable_ipv6 = task->disable_ipv6 && n > 2 ? rdmad_steal_fd(&fds[2]) : -1;
+	files->default_ipv6 = n > 3 ? rdmad_steal_fd(&fds[3]) : -1;
 	if (!submit(task, &klass, files, &why))
 		task_fail(task, why->message);
 }
@@ -255,7 +256,8 @@ static void pnetid_adopt(Task *task)
 
 static void set_up_looked(Task *task)
 {
-	static const char *const names[] = { ERDMA_SMC_TCP2SMC, ERDMA_SMC_DISABLE_IPV6, NULL };
+	static const char *const names[] = { ERDMA_SMC_TCP2SMC, ERDMA_SMC_DISABLE_IPV6,
+					     ERDMA_SMC_DEFAULT_IPV6, NULL };
 	g_autoptr(GError) error = NULL;
 
 	if (task->host->problem) {

@@ -142,10 +142,46 @@ static void test_the_undo_restores_the_original_value(gconstpointer data)
 	assert_step(steps, 2, ERDMA_SMC_TCP2SMC, row->before);
 }
 
+static void assert_ipv6_steps(const GPtrArray *steps, const char *all_before,
+			      const char *apart_before)
+{
+	g_assert_cmpuint(steps->len, ==, 4);
+	assert_step(steps, 1, ERDMA_SMC_DEFAULT_IPV6, apart_before);
+	assert_step(steps, 2, "net/ipv6/conf/eth1/disable_ipv6", apart_before);
+	assert_step(steps, 3, ERDMA_SMC_DISABLE_IPV6, all_before);
+}
+
+/* "all" sets each interface, so the undo of "all" comes first: the last step. */
+static void test_an_interface_that_differs_is_restored_after_all(void)
+{
+	static const char *const values[] = { "0", "1" };
+	ErdmaSmcPod pod = { .pnetid = (char *)"00163E0A0B0C", .interface = (char *)"eth0" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(values); i++) {
+		const char *other = values[!i];
+		g_autoptr(GPtrArray) apart = g_ptr_array_new();
+		const ErdmaSmcNetwork network = { .disable_ipv6 = (char *)values[i],
+						  .ipv6_apart = apart };
+		const ErdmaSmcNetwork now = { .disable_ipv6 = (char *)"1" };
+		g_autoptr(GPtrArray) first = NULL, second = NULL;
+		g_autofree char *text = NULL;
+		ErdmaSmcPod known = { 0 };
+
+		g_ptr_array_add(apart, (char *)"default");
+		g_ptr_array_add(apart, (char *)"eth1");
+		first = erdma_smc_pod_steps(&pod, &network, NULL, FALSE, TRUE);
+		assert_ipv6_steps(first, values[i], other);
+		known.steps = text = rdmad_steps_to_text(first);
+		second = erdma_smc_pod_steps(&pod, &now, &known, FALSE, TRUE);
+		assert_ipv6_steps(second, values[i], other);
+	}
+}
+
 const UnitTest unit_tests[] = {
 	UNIT_CASES("/erdma-smc/annotation/", annotations, test_annotation),
 	UNIT_CASES("/erdma-smc/options/", options, test_options),
 	UNIT_CASES("/erdma-smc/sysctl/", sysctls, test_the_undo_restores_the_original_value),
+	UNIT_TEST("/erdma-smc/ipv6", test_an_interface_that_differs_is_restored_after_all),
 	UNIT_TEST("/erdma-smc/pnetids", test_pnetids),
 	UNIT_TEST("/erdma-smc/reasons", test_reasons),
 	{ 0 },

@@ -167,6 +167,20 @@ static void test_altnames_come_and_go(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(g_strv_length(after->altnames), ==, 0);
 }
 
+static void test_a_link_without_ipv6_is_known(Fixture *f, gconstpointer data)
+{
+	const char *const values[] = { "1", "0" };
+
+	for (guint i = 0; f->ready && i < G_N_ELEMENTS(values); i++) {
+		const RdmadSysctl sysctl = { "net/ipv6/conf/nic0/disable_ipv6", values[i] };
+		g_autoptr(RdmadLink) link = NULL;
+
+		g_assert_true(rdmad_sysctls_write(0, &sysctl, 1, NULL));
+		link = expect_link(f->host_net, "nic0");
+		g_assert_cmpint(link->ipv6_off, ==, values[i][0] == '1');
+	}
+}
+
 static void test_many_links_go_at_once(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GPtrArray) left = NULL;
@@ -223,6 +237,7 @@ const UnitTest unit_tests[] = {
 	TEST(the_kernel_s_own_words_are_in_the_error),
 	TEST(a_link_goes_to_the_pod_and_comes_back),
 	TEST(altnames_come_and_go),
+	TEST(a_link_without_ipv6_is_known),
 	TEST(many_links_go_at_once),
 	TEST(a_function_that_has_none_refuses_virtual_ones),
 	{ 0 },
