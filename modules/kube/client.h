@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to the API server.  Each uses the current token; the client counts them and keeps the
- * last error. */
+/* Requests to the API server.  Each uses the current token, and is sent once more if the server
+ * rejects a token that was replaced meanwhile.  The client counts the requests and keeps the last error. */
 #pragma once
 
 #include <jansson.h>
@@ -41,10 +41,10 @@ KubeCall *kube_client_watch(KubeClient *client, const KubeCallClass *klass, cons
 /* Cancels a call, without callbacks.  `call` may be NULL. */
 void kube_call_cancel(KubeCall *call);
 
-/* Returns the delay after `failures` consecutive failures, from 1: doubled with each, half of it
- * random, and at least what the server requests. */
+/* Returns the delay after `failures` consecutive failures, from 1: doubled with each up to `retry_max`,
+ * half of it random, and at least what the server requests. */
 guint kube_client_back_off_ms(const KubeClient *client, guint failures, guint retry_after_ms);
 
-/* {"server", "state", "last_success", "last_error"} */
+/* {"server", "state", "last_success", "last_error_time", "last_error"} */
 json_t *kube_client_status(const KubeClient *client);
 void kube_client_doctor(const KubeClient *client, json_t *findings);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node's own Node object: each label is the attribute "label:<name>". */
+/* The node's own Node object: each label that the patterns of the configuration select is the attribute
+ * "label:<name>". */
 #pragma once
 
 #include "client.h"
 
 typedef struct KubeNode KubeNode;
 
-/* Calls `changed` after each change of the labels. */
+/* Calls `changed` with each version of the Node. */
 KubeNode *kube_node_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
 			void (*changed)(gpointer data), gpointer data);
 void kube_node_free(KubeNode *node);
-/* Restarts the watch with the current settings.  The attributes stay until it has an object. */
+/* Restarts the watch with the current settings.  The attributes stay until the watch has the Node. */
 void kube_node_reload(KubeNode *node);
 
 /* Updates the Node from the response to another request. */
 void kube_node_update(KubeNode *node, const json_t *object);
 
-/* Returns all labels, name -> value; NULL: not known yet, or the Node does not exist. */
+/* Returns all labels, name -> value, borrowed; NULL: not known yet, or the Node does not exist. */
 GHashTable *kube_node_labels(const KubeNode *node);
 
 json_t *kube_node_status(const KubeNode *node);
 void kube_node_doctor(const KubeNode *node, json_t *findings);
-/* Returns the age of the watch in seconds; -1: no event yet. */
+/* Returns kube_watch_age(). */
 double kube_node_age(const KubeNode *node);

@@ -16,7 +16,7 @@ typedef enum {
 } KubeEventType;
 
 /* Parses a line of a watch.  `object` is a new reference for CHANGED and DELETED, else NULL.
- * `version`: its resourceVersion, which may be NULL; g_free().  EXPIRED and ERROR set `error`. */
+ * `version`: its resourceVersion, g_free(); NULL for EXPIRED and ERROR, which set `error`. */
 KubeEventType kube_watch_line_parse(const char *line, gsize length, json_t **object, char **version,
 				    GError **error);
 
@@ -27,7 +27,8 @@ const char *kube_object_text(const json_t *object, const char *key);
 /* Returns whether the resourceVersion `version` is newer than `than`.  FALSE if that is unknown:
  * one is NULL or not a decimal number (KEP-5504). */
 gboolean kube_version_is_newer(const char *version, const char *than);
-/* Returns metadata.labels or .annotations, name -> value, without values that are not strings. */
+/* Returns metadata.labels or .annotations, name -> value: at most 4096, without values that are not
+ * strings. */
 GHashTable *kube_object_map(const json_t *object, const char *key);
 
 /* Sets the error of a response with another status than 2xx: RDMAD_ERROR_NOT_FOUND for 404,

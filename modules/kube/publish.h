@@ -27,6 +27,6 @@ void kube_publish_doctor(const KubePublish *publish, json_t *findings);
 /* Returns the name of the label for the mode of a resource: "mode.rdma.hca" for "rdma/hca";
  * g_free(). */
 char *kube_publish_mode_key(const char *resource);
-/* Returns the changes, name -> text or null; NULL: none.  `labels` are the Node's; the names in
- * `wanted` lack the prefix. */
+/* Returns the changes, name -> text, or null for a label to be removed; NULL: none.  `labels` are the
+ * Node's; the names in `wanted` lack the prefix. */
 json_t *kube_publish_difference(const char *prefix, GHashTable *labels, GHashTable *wanted);

@@ -2,9 +2,9 @@
 /*
  * List and watch of one object
  *
- *	list -> watch -> (its end) watch ... -> (410, an error, an invalid line) list
+ *	list -> watch -> (its end, or an error) watch ... -> (410, or an invalid line) list
  *
- * Each early end doubles the delay before the next request.
+ * An error, and the end of a watch within five seconds, double the delay before the next request.
  */
 #pragma once
 
@@ -34,4 +34,5 @@ void kube_watch_update(KubeWatch *watch, const json_t *object);
 double kube_watch_age(const KubeWatch *watch);
 /* {"state", "resource_version", "age", "error"} */
 json_t *kube_watch_status(const KubeWatch *watch);
-const char *kube_watch_error(const KubeWatch *watch); /* NULL: none */
+/* Returns the error of the last request; NULL: none, or the watch has lasted five seconds since. */
+const char *kube_watch_error(const KubeWatch *watch);
