@@ -20,7 +20,7 @@ typedef struct CollectorRequest CollectorRequest;
 Collector *collector_new(RdmadModule *self, const MetricsSettings *settings);
 /* All requests must have been answered or cancelled. */
 void collector_free(Collector *collector);
-/* Changes the settings; running readings complete. */
+/* Changes the settings.  Drops devices that are no longer selected; readings of others complete. */
 void collector_configure(Collector *collector, const MetricsSettings *settings);
 
 /* Called once, from the top of the loop; the handle is invalid from then on.  `snapshot` is borrowed. */
@@ -30,6 +30,6 @@ CollectorRequest *collector_request(Collector *collector, guint deadline_ms, Col
 /* Cancels the request; `fn` is not called. */
 void collector_request_cancel(CollectorRequest *request);
 
-/* Called for each completed reading of any request; one watcher. */
+/* Called for each reading of any request that has ended, also after an error; one watcher. */
 typedef void (*CollectorWatch)(const DeviceSample *sample, gpointer data);
 void collector_watch(Collector *collector, CollectorWatch fn, gpointer data);

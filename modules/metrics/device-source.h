@@ -2,7 +2,8 @@
 /*
  * Device source: the readings of one device, one at a time
  *
- * It keeps the reader and its state across changes of the device in the inventory.
+ * It keeps the reader's state across changes of the device in the inventory.  A reloaded driver, and
+ * other parts to read, get a new reader.
  */
 #pragma once
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwrap: 32-bit counters, extended to 64 bits
+ * Unwrap: drivers' counters of up to 32 bits, extended to 64 bits
  *
  * A counter that is smaller than before has wrapped, or was reset.  It counts as reset if a wrap
- * would mean an advance of more than three quarters of its range, if a counter of its group that
- * cannot wrap decreased, or if nearly all counters of its group decreased.  After a reset the
- * value is the raw one.
+ * would mean an advance of more than three quarters of its range, if a counter of its group and port
+ * that cannot wrap decreased, or if at least three of them, and three quarters of those that were not
+ * 0, decreased.  After a reset the value is the raw one.
  */
 #pragma once
 
