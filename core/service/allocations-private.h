@@ -9,7 +9,8 @@
 /* Loads the allocations of the database. */
 RdmadAllocations *rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
 					RdmadEventLog *event_log, GError **error);
-/* Returns the error of the last write, or NULL.  Retries a failed write from time to time. */
+/* Returns the error of the last write, or NULL.  Restores a database that was lost, and after a failed
+ * write tries another one from time to time. */
 const char *rdmad_allocations_problem(RdmadAllocations *allocations);
 void rdmad_allocations_free(RdmadAllocations *allocations);
 /* Set the boot and the kubelet that vouch for slots, see rdmad/allocations.h.  NULL: unknown. */
@@ -28,6 +29,7 @@ void rdmad_allocations_foreach_forgotten(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,
 						    gpointer data),
 					 gpointer data);
+/* Removes the owner's resolvers and watches.  Returns the number of watches. */
 guint rdmad_allocations_reap(RdmadAllocations *allocations, const RdmadModule *owner);
 
 /*

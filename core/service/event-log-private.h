@@ -7,4 +7,5 @@
 
 RdmadEventLog *rdmad_event_log_new(RdmadLoop *loop);
 void rdmad_event_log_free(RdmadEventLog *event_log);
+/* Frees the owner's watches.  Returns their number. */
 guint rdmad_event_log_reap(RdmadEventLog *event_log, const RdmadModule *owner);

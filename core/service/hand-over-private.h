@@ -9,16 +9,17 @@ void rdmad_hand_over_free(RdmadHandOver *hand_over);
 
 /* ---- to the successor ---- */
 
+/* From now on rdmad_hand_over_under_way() returns TRUE. */
 void rdmad_hand_over_begin(RdmadHandOver *hand_over);
 /* Calls `still` once, from the loop, when all parts are still or the time limit has passed. */
 void rdmad_hand_over_freeze(RdmadHandOver *hand_over, void (*still)(gpointer data), gpointer data);
-/* Returns the message of the next part, g_free(), and its borrowed descriptors.  NULL: no more
- * parts. */
+/* Returns the message of the next part that is still, g_free(), and its borrowed descriptors.  NULL: no
+ * more parts. */
 char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds);
 
 /* ---- from the predecessor ---- */
 
-/* Takes the descriptors of a message of rdmad_hand_over_next(). */
+/* Takes the descriptors of a message of rdmad_hand_over_next().  RDMAD_ERROR_INVALID: it is not one. */
 gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GError **error);
 /* Schedules the closing of parts that are not taken within half a minute. */
 void rdmad_hand_over_settle(RdmadHandOver *hand_over);

@@ -18,4 +18,5 @@ void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port,
 void rdmad_inventory_begin_scan(RdmadInventory *inv);
 /* Marks a device as given up by its driver until it is removed or re-added. */
 void rdmad_inventory_set_fatal(RdmadInventory *inv, const char *id);
+/* Frees the owner's watches.  Returns their number. */
 guint rdmad_inventory_reap(RdmadInventory *inv, const RdmadModule *owner);
