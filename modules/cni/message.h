@@ -33,8 +33,8 @@ GByteArray *cni_answer_new(int status, const char *text, int *fd, GError **error
 
 /* ---- spool.c: DELs that rdmad-cni recorded while no daemon ran; shim/spool.c writes them ---- */
 
-/* Returns the names of the records. */
-char **cni_spool_list(const char *directory);
+/* Returns the names of the records; g_strfreev().  RDMAD_ERROR_FAILED. */
+char **cni_spool_list(const char *directory, GError **error);
 /* RDMAD_ERROR_INVALID: truncated or damaged.  RDMAD_ERROR_FAILED. */
 gboolean cni_spool_read(const char *directory, const char *name, CniMessage *message,
 			GError **error);

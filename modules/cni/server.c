@@ -21,6 +21,7 @@
 
 #define PEERS_MAX  2048u
 #define SEND_MS	   10000u /* for a caller to send its request */
+#define LIST_MS	   1000u  /* until a spool that could not be listed is listed again */
 #define RETRY_MS   30000u /* delay of a retry */
 #define DRAIN_MS   5000u  /* of the ten seconds of a stop; the rest is for undoing */
 #define CHANGED_MS 5000u  /* for the DELs of a pod that ended to arrive */
@@ -170,16 +171,22 @@ static void leftover_add(CniServer *server, CniOperation *op)
 }
 
 /* Queues untried leftovers, some at a time: each listing reads the whole directory.  Returns TRUE if
- * there is none, queued or running. */
+ * there is none, queued or running, and FALSE if the spool cannot be listed now. */
 static gboolean leftovers_are_tried(CniServer *server)
 {
+	g_autoptr(GError) error = NULL;
 	g_auto(GStrv) names = NULL;
 	guint queued = 0;
 
 	for (const GList *l = server->operations.head; l; l = l->next)
 		if (is_leftover(l->data))
 			return FALSE;
-	names = cni_spool_list(server->cni->spool_dir);
+	names = cni_spool_list(server->cni->spool_dir, &error);
+	if (!names) {
+		rdmad_warn("%s", error->message);
+		rdmad_event_arm_within(server->retry, LIST_MS);
+		return FALSE;
+	}
 	for (char **name = names; *name && queued < LEFTOVERS_AT_ONCE; name++) {
 		CniOperation *op;
 
@@ -687,7 +694,7 @@ guint cni_server_waiting(const CniServer *server)
 
 guint cni_server_spooled(const CniServer *server)
 {
-	g_auto(GStrv) names = cni_spool_list(server->cni->spool_dir);
+	g_auto(GStrv) names = cni_spool_list(server->cni->spool_dir, NULL);
 
 	return names ? g_strv_length(names) : 0;
 }

@@ -11,22 +11,26 @@
 #include "shim/io.h"
 #include "shim/message.h"
 
-#define NAMES_MAX  65536u
 #define RECORD_MAX (sizeof(CniSpoolHead) + CNI_SHIM_ENVIRONMENT_MAX + CNI_SHIM_INPUT_MAX)
 
-char **cni_spool_list(const char *directory)
+char **cni_spool_list(const char *directory, GError **error)
 {
-	GDir *dir = g_dir_open(directory, 0, NULL);
-	GPtrArray *names = g_ptr_array_new();
-	const char *name;
+	g_autoptr(GStrvBuilder) records = g_strv_builder_new();
+	rdmad_autofd int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g_auto(GStrv) names = NULL;
 
-	while (dir && names->len < NAMES_MAX && (name = g_dir_read_name(dir)))
-		if (cni_spooled_name_check(name))
-			g_ptr_array_add(names, g_strdup(name));
-	if (dir)
-		g_dir_close(dir);
-	g_ptr_array_add(names, NULL);
-	return (char **)g_ptr_array_free(names, FALSE);
+	if (fd < 0 && errno == ENOENT)
+		return g_new0(char *, 1);
+	if (fd >= 0)
+		names = rdmad_fd_list(fd);
+	if (!names) {
+		rdmad_error_errno(error, errno, "cannot list %s", directory);
+		return NULL;
+	}
+	for (char **name = names; *name; name++)
+		if (cni_spooled_name_check(*name))
+			g_strv_builder_add(records, *name);
+	return g_strv_builder_end(records);
 }
 
 gboolean cni_spool_read(const char *directory, const char *name, CniMessage *message,

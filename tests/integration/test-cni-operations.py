@@ -224,6 +224,22 @@ class Leftovers(Operations):
         self.delete("c-b", "b", self.net)
         self.assertNothingLeft()
 
+    def test_an_add_waits_while_the_spool_cannot_be_listed(self):
+        self.spool_delete()
+        away = self.spool.rename(self.dir / "away")
+        self.spool.symlink_to(self.spool)
+        self.start_daemon()
+        other = self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net)
+        until(lambda: self.module_status("cni")["waiting"] == 1 or other.poll() is not None, "the ADD")
+        self.assertIsNone(other.poll())
+        self.assertEqual(self.calls("DEL"), [])
+        away_link = self.dir / "link"
+        away_link.symlink_to(away)
+        away_link.replace(self.spool)
+        self.end_in_time(other)
+        self.assertEqual(list(self.spool.iterdir()), [])
+        self.delete("c-b", "b", self.net)
+
     def test_a_leftover_waits_for_the_delete_of_its_container_that_runs(self):
         self.spool_delete()
         self.mark("WAIT-DEL")
