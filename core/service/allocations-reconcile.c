@@ -58,6 +58,7 @@ void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *
 typedef struct {
 	RdmadAllocations *allocations;
 	const RdmadPodList *list;
+	gboolean is_apart; /* the previous list does not count with this one */
 	/* RdmadAllocationRecord -> RdmadPodDevices with the same slots */
 	GHashTable *entries;
 	GHashTable *records; /* the inverse of `entries` */
@@ -193,11 +194,11 @@ static gboolean record_is_over(const RdmadAllocationRecord *record, const RdmadP
 	       list->asked_us - steady_us >= RDMAD_ALLOCATION_GRACE_US;
 }
 
-/* A different reason restarts the interval: the lists contradict each other, as after the machine
- * was suspended between them. */
+/* A different reason restarts the interval, because the lists contradict each other.  So does a long
+ * time between lists: the machine was paused, so that no kubelet started a pod meanwhile. */
 static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *why)
 {
-	if (g_strcmp0(record->missing, why) != 0)
+	if (plan->is_apart || g_strcmp0(record->missing, why) != 0)
 		record->missing_us = 0;
 	record->missing = why;
 	if (record_is_over(record, plan->list))
@@ -671,6 +672,7 @@ void rdmad_allocations_reconcile(RdmadAllocations *allocations, const RdmadPodLi
 		.put = g_ptr_array_new_with_free_func(allocation_release),
 	};
 
+	plan.is_apart = list->asked_us - allocations->evidence.asked_us > RDMAD_ALLOCATION_APART_US;
 	rdmad_allocations_evidence_take(allocations, list);
 	plan_match(&plan);
 	for (const GList *l = allocations->order.head; l; l = l->next)

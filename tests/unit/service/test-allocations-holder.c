@@ -137,6 +137,8 @@ static const Case cases[] = {
 	{ "unnamed, another boot", FALSE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL, "a" },
 	{ "another boot, its first kubelet", TRUE, "b2", "k2", UNKNOWN, "p=", FALSE, NULL, "a",
 	  FALSE, "k2" },
+	{ "unnamed, another boot, its first kubelet", FALSE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL,
+	  "a a", FALSE, "k2" },
 	{ "another boot, checkpoint lost in it", TRUE, "b2", "k3", UNKNOWN, "p=", FALSE, "pod ns/p",
 	  "a=p", FALSE, "k2" },
 	{ "another boot, checkpoint lost in it, not asked", TRUE, "b2", "k3", UNKNOWN, NULL, FALSE,
@@ -628,6 +630,21 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Alloca
 	}
 }
 
+/* The machine is paused between two lists. */
+static void test_lists_that_are_far_apart_end_nothing(AllocationsFixture *f, gconstpointer data)
+{
+	static const struct {
+		gint64 second;
+		const char *after;
+	} lists[] = { { 100, "a" }, { 10000, "a" }, { 20000, "a" }, { 20005, "a" }, { 20010, "" } };
+
+	g_free(allocations_fixture_must_grant(f, "a"));
+	for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+		list_at(f, "", NULL, lists[i].second * SECOND);
+		expect(f, lists[i].after);
+	}
+}
+
 static const char *device_of(const char *slot, gpointer data)
 {
 	return slot;
@@ -691,6 +708,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_pod_that_was_never_named_is_told_by_its_logs),
 	TEST(a_pod_that_was_admitted_again_may_live),
 	TEST(a_list_without_its_devices_does_not_end_a_pod_that_lives),
+	TEST(lists_that_are_far_apart_end_nothing),
 	TEST(a_pod_that_starts_after_one_of_its_name_has_ended_is_adopted),
 	{ 0 },
 };
