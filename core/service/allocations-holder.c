@@ -181,9 +181,9 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 		*why = "the node was restarted";
 	else if (rdmad_allocations_kubelet_is_newer(allocations, allocation, allocations->kubelet))
 		return judge_by_list(allocations, allocation, asked_us, why);
-	else if (record->carried)
+	else if (record->carried && allocation->pod_name)
 		*why = "the node was restarted";
-	else if (age_at(record, asked_us) < RDMAD_ALLOCATION_GRACE_US)
+	else if (record->carried || age_at(record, asked_us) < RDMAD_ALLOCATION_GRACE_US)
 		return RDMAD_HOLDER_SHARES;
 	else
 		*why = "kubelet gave its slots to another pod";

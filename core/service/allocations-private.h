@@ -36,7 +36,8 @@ guint rdmad_allocations_reap(RdmadAllocations *allocations, const RdmadModule *o
  * Reconciles the table with a List of podresources: names pods, ends allocations that kubelet no
  * longer lists, and adopts listed slots that are unknown here if a resolver has their device.
  *
- * An allocation ends when two lists, RDMAD_ALLOCATION_MISSING_US apart, lacked it, and its grant
+ * An allocation ends when lists lacked it for RDMAD_ALLOCATION_MISSING_US, each of them at most
+ * RDMAD_ALLOCATION_APART_US after the one before, and its grant
  * (admission continues while Allocate returns), its loading and the start of this kubelet (which
  * lists nothing before it has read its pods) are all older than RDMAD_ALLOCATION_GRACE_US.  These
  * times are monotonic, so a jump of the wall clock ends nothing.  An allocation whose pod's cgroup
@@ -48,6 +49,8 @@ guint rdmad_allocations_reap(RdmadAllocations *allocations, const RdmadModule *o
  */
 #define RDMAD_ALLOCATION_GRACE_US   (60 * G_USEC_PER_SEC)
 #define RDMAD_ALLOCATION_MISSING_US (10 * G_USEC_PER_SEC)
+/* twice the time between the Lists while an allocation is missing (pods.c) */
+#define RDMAD_ALLOCATION_APART_US (120 * G_USEC_PER_SEC)
 /* For an allocation that this same kubelet has listed before, two lists this far apart suffice. */
 #define RDMAD_ALLOCATION_CONFIRM_US G_USEC_PER_SEC
 void rdmad_allocations_reconcile(RdmadAllocations *allocations, const RdmadPodList *list);

@@ -58,6 +58,7 @@ void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *
 typedef struct {
 	RdmadAllocations *allocations;
 	const RdmadPodList *list;
+	gboolean is_apart; /* the previous list does not count with this one */
 	/* RdmadAllocationRecord -> RdmadPodDevices with the same slots */
 	GHashTable *entries;
 	GHashTable *records; /* the inverse of `entries` */
@@ -69,6 +70,12 @@ typedef struct {
 	/* RdmadAllocation, with a reference: changed allocations, then new ones */
 	GPtrArray *put;
 } Plan;
+
+/* Of "namespace/pod". */
+static GHashTable *pod_set_new(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+}
 
 static void allocation_release(gpointer allocation)
 {
@@ -187,11 +194,11 @@ static gboolean record_is_over(const RdmadAllocationRecord *record, const RdmadP
 	       list->asked_us - steady_us >= RDMAD_ALLOCATION_GRACE_US;
 }
 
-/* A different reason restarts the interval: the lists contradict each other, as after the machine
- * was suspended between them. */
+/* A different reason restarts the interval, because the lists contradict each other.  So does a long
+ * time between lists: the machine was paused, so that no kubelet started a pod meanwhile. */
 static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *why)
 {
-	if (g_strcmp0(record->missing, why) != 0)
+	if (plan->is_apart || g_strcmp0(record->missing, why) != 0)
 		record->missing_us = 0;
 	record->missing = why;
 	if (record_is_over(record, plan->list))
@@ -238,16 +245,50 @@ static gboolean pod_is_older(const Plan *plan, const RdmadAllocationRecord *reco
 	return pod_logs(plan, pod, record->earlier) == LOGS_EARLIER;
 }
 
-static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
+static void pods_add(GHashTable *pods, GHashTable *more)
 {
 	GHashTableIter iter;
 	gpointer pod;
 
+	g_hash_table_iter_init(&iter, more);
+	while (g_hash_table_iter_next(&iter, &pod, NULL))
+		g_hash_table_add(pods, g_strdup(pod));
+}
+
+/* Returns the set of pods whose devices the kubelet of the grant may not have known.  It then gives
+ * devices again to their containers that do not run yet. */
+static GHashTable *pods_unknown_at(const Plan *plan, const RdmadAllocationRecord *grant)
+{
+	GHashTable *pods = pod_set_new();
+
+	for (const GList *l = plan->allocations->order.head; l; l = l->next) {
+		const RdmadAllocationRecord *record = l->data;
+		const RdmadAllocation *allocation = record->allocation;
+
+		if (!rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
+							grant->allocation->kubelet))
+			continue;
+		if (allocation->pod_name)
+			g_hash_table_add(pods, g_strdup_printf("%s/%s", allocation->pod_namespace,
+							       allocation->pod_name));
+		else if (record->suspects)
+			pods_add(pods, record->suspects);
+	}
+	return pods;
+}
+
+static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
+{
+	g_autoptr(GHashTable) unknown = pods_unknown_at(plan, record);
+	GHashTableIter iter;
+	gpointer pod;
+
 	if (!record->suspects)
-		record->suspects = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+		record->suspects = pod_set_new();
 	g_hash_table_iter_init(&iter, plan->list->pods);
 	while (g_hash_table_iter_next(&iter, &pod, NULL))
-		if (!g_hash_table_contains(plan->holders, pod) && !pod_is_older(plan, record, pod))
+		if (!g_hash_table_contains(plan->holders, pod) &&
+		    (g_hash_table_contains(unknown, pod) || !pod_is_older(plan, record, pod)))
 			g_hash_table_add(record->suspects, g_strdup(pod));
 }
 
@@ -261,8 +302,8 @@ static gboolean is_no_suspect(gpointer pod, gpointer value, gpointer data)
 }
 
 /* Returns TRUE if kubelet may have been restarted without its checkpoint before it named the pod.
- * The pod is then one that is not older than the grant, and that kubelet, once it has read its pods,
- * lists without devices. */
+ * The pod is then one that kubelet, once it has read its pods, lists without devices, and that is not
+ * older than the grant, or was admitted again. */
 static gboolean record_has_suspects(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodList *list = plan->list;
@@ -423,6 +464,15 @@ static gboolean entry_shows(const Plan *plan, const RdmadAllocationRecord *recor
 	       g_strcmp0(owner->allocation->kubelet, allocation->kubelet) == 0;
 }
 
+/* Returns whether the record may be of an init container of that pod: kubelet was restarted between
+ * the two Allocates, and no pod is known that it may have forgotten. */
+static gboolean entry_continues(const Plan *plan, const RdmadAllocationRecord *record,
+				const RdmadPodDevices *entry)
+{
+	return !record->allocation->pod_name && !record->carried &&
+	       entry_is_younger(plan, entry, record);
+}
+
 static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry;
@@ -437,6 +487,8 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 		plan_end(plan, record, "kubelet gave its container others");
 	} else if (record_is_forgotten(plan, record)) {
 		record_forget(plan, record);
+	} else if (entry && entry_continues(plan, record, entry)) {
+		plan_shown(plan, record, entry);
 	} else if (entry) {
 		plan_end(plan, record, "kubelet gave its slots to another pod");
 	} else if (pod_has_ended(plan, record)) {
@@ -613,13 +665,14 @@ void rdmad_allocations_reconcile(RdmadAllocations *allocations, const RdmadPodLi
 		.entries = g_hash_table_new(NULL, NULL),
 		.records = g_hash_table_new(NULL, NULL),
 		.over = g_hash_table_new(NULL, NULL),
-		.holders = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+		.holders = pod_set_new(),
 		.gone = g_ptr_array_new(),
 		.reasons = g_ptr_array_new(),
 		.changed = g_ptr_array_new(),
 		.put = g_ptr_array_new_with_free_func(allocation_release),
 	};
 
+	plan.is_apart = list->asked_us - allocations->evidence.asked_us > RDMAD_ALLOCATION_APART_US;
 	rdmad_allocations_evidence_take(allocations, list);
 	plan_match(&plan);
 	for (const GList *l = allocations->order.head; l; l = l->next)

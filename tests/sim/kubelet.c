@@ -480,6 +480,12 @@ static void pod_refuse(Pod *pod)
 	pods_delete(pod);
 }
 
+static void pod_stop_short(Pod *pod)
+{
+	kubelet.ops->answered(pod, NULL, "not enough for the second container", 0);
+	pod_refuse(pod);
+}
+
 static gboolean pod_admit(Pod *pod, const Resource *resource);
 
 static void pod_go_on(Pod *pod)
@@ -490,8 +496,7 @@ static void pod_go_on(Pod *pod)
 		pod_begin(pod);
 	} else if (!resource->endpoint || resource->endpoint->stopped ||
 		   !pod_admit(pod, resource)) {
-		kubelet.ops->answered(pod, NULL, "not enough for the second container", 0);
-		pod_refuse(pod);
+		pod_stop_short(pod);
 	}
 }
 
@@ -556,6 +561,16 @@ static void grants_reclaim(void)
 	}
 }
 
+/* A pod with devices is bound to this node: kubelet goes on with its admission, or rejects it, at once.
+ * Others wait for the scheduler. */
+static void pod_try(Pod *pod, const Resource *resource)
+{
+	if (pod_admit(pod, resource) || !pod->init)
+		return;
+	pod_stop_short(pod);
+	rdmad_event_arm(kubelet.look, 0);
+}
+
 static void pods_admit(void)
 {
 	const GPtrArray *pods = pods_all();
@@ -568,7 +583,7 @@ static void pods_admit(void)
 		if (!resource || !resource->endpoint || resource->endpoint->stopped)
 			continue;
 		grants_reclaim();
-		pod_admit(pod, resource);
+		pod_try(pod, resource);
 	}
 }
 

@@ -218,10 +218,6 @@ void pods_reboot(void)
 
 		sandbox_end(pod);
 		pod->has_cgroup = FALSE;
-		/* Kubelet's checkpoint may have the first half of an admission that was cut off; rdmad takes it
-		 * for one of the last boot, and such a pod waits until it is deleted. */
-		if (!pod->grant)
-			g_clear_pointer(&pod->init, grant_free);
 		if (pod->state == POD_RUNNING || pod->state == POD_STARTING)
 			pod->state = pod->grant ? POD_STARTING : POD_WAITING;
 		else if (pod->state == POD_ADMITTING)

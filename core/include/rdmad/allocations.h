@@ -20,7 +20,8 @@
  * - A kubelet that started later may have lost its checkpoint, so that its Allocate proves nothing.
  *   The holder lives if its cgroup does, or if kubelet lists its pod, with devices or without.
  * - No process outlives the boot of the node.  A pod may, and then starts without an Allocate: the
- *   first kubelet of the boot vouches for the allocations of the previous boot.  A kubelet that is
+ *   first kubelet of the boot vouches for the allocations of the previous boot.  One without a pod may
+ *   be of an admission that the restart interrupted, and which goes on.  A kubelet that is
  *   younger than a process of a pod is not the first, and vouches for none of them.
  *
  * RdmadAllocation is immutable and shared by reference, like RdmadDevice.

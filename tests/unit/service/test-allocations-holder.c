@@ -137,6 +137,8 @@ static const Case cases[] = {
 	{ "unnamed, another boot", FALSE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL, "a" },
 	{ "another boot, its first kubelet", TRUE, "b2", "k2", UNKNOWN, "p=", FALSE, NULL, "a",
 	  FALSE, "k2" },
+	{ "unnamed, another boot, its first kubelet", FALSE, "b2", "k2", UNKNOWN, NULL, FALSE, NULL,
+	  "a a", FALSE, "k2" },
 	{ "another boot, checkpoint lost in it", TRUE, "b2", "k3", UNKNOWN, "p=", FALSE, "pod ns/p",
 	  "a=p", FALSE, "k2" },
 	{ "another boot, checkpoint lost in it, not asked", TRUE, "b2", "k3", UNKNOWN, NULL, FALSE,
@@ -388,17 +390,35 @@ static void test_the_length_of_an_admission_ends_when_kubelet_asks(AllocationsFi
 	}
 }
 
+/* The kubelets of the two Allocates and of the list.  A pod that is listed without devices may be one
+ * that kubelet has forgotten, whose allocation is then the first. */
 static void
 test_an_init_container_of_before_a_restart_of_kubelet_keeps_its_allocation(AllocationsFixture *f,
 									   gconstpointer data)
 {
-	rdmad_allocations_set_kubelet(f->allocations, "k1");
-	g_free(allocations_fixture_must_grant(f, "a"));
-	g_usleep(10);
-	g_free(allocations_fixture_must_grant(f, "a"));
-	rdmad_allocations_set_kubelet(f->allocations, "k2");
-	list_at(f, "p=a", "k2", SECOND);
-	expect_containers(f, "a=p/- a=p/main ");
+	static const struct {
+		const char *init, *main, *lists, *list, *after;
+	} restarts[] = {
+		{ "k1", "k1", "k2", "p=a", "a=p/- a=p/main " },
+		{ "k1", "k2", "k2", "p=a", "a=p/- a=p/main " },
+		{ "k1", "k2", "k3", "p=a", "a=p/- a=p/main " },
+		{ "k1", "k2", "k3", "p=a q=", "a=-/- a=p/main " },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(restarts); i++) {
+		AllocationsFixture one = { 0 };
+
+		allocations_fixture_setup(&one, NULL);
+		rdmad_allocations_set_kubelet(one.allocations, restarts[i].init);
+		g_free(allocations_fixture_must_grant(&one, "a"));
+		g_usleep(10);
+		rdmad_allocations_set_kubelet(one.allocations, restarts[i].main);
+		g_free(allocations_fixture_must_grant(&one, "a"));
+		rdmad_allocations_set_kubelet(one.allocations, restarts[i].lists);
+		list_at(&one, restarts[i].list, restarts[i].lists, SECOND);
+		expect_containers(&one, restarts[i].after);
+		allocations_fixture_teardown(&one, NULL);
+	}
 }
 
 /* The allocation may be of a pod that ended before it was listed: a kubelet with its checkpoint
@@ -554,6 +574,28 @@ static void test_a_pod_that_was_never_named_is_told_by_its_logs(AllocationsFixtu
 	}
 }
 
+/* The second kubelet has lost the checkpoint, and gives another container of "p" its devices; so has the
+ * third.  No allocation is of "other". */
+static void test_a_pod_that_was_admitted_again_may_live(AllocationsFixture *f, gconstpointer data)
+{
+	static const char logs[] = "ns_p_1 ns_other_1";
+
+	rdmad_allocations_set_kubelet(f->allocations, "k1");
+	g_free(allocations_fixture_must_grant(f, "a"));
+	list_with_logs(f, "p=a other=", logs, "k1", SECOND);
+	rdmad_allocations_set_kubelet(f->allocations, "k2");
+	list_with_logs(f, "p= other=", logs, "k2", 2 * SECOND);
+	g_free(allocations_fixture_must_grant(f, "b"));
+	rdmad_allocations_set_kubelet(f->allocations, "k3");
+	for (guint second = 100; second < 200; second += 50) {
+		list_with_logs(f, "p= other=", logs, "k3", second * SECOND);
+		expect(f, "a=p b");
+	}
+	for (guint second = 200; second < 300; second += 50)
+		list_with_logs(f, "other=", logs, "k3", second * SECOND);
+	expect(f, "");
+}
+
 static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(AllocationsFixture *f,
 									  gconstpointer data)
 {
@@ -585,6 +627,21 @@ static void test_a_list_without_its_devices_does_not_end_a_pod_that_lives(Alloca
 				fates[i].unsettled);
 		rdmad_allocations_set_liveness(one.allocations, NULL, NULL);
 		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
+/* The machine is paused between two lists. */
+static void test_lists_that_are_far_apart_end_nothing(AllocationsFixture *f, gconstpointer data)
+{
+	static const struct {
+		gint64 second;
+		const char *after;
+	} lists[] = { { 100, "a" }, { 10000, "a" }, { 20000, "a" }, { 20005, "a" }, { 20010, "" } };
+
+	g_free(allocations_fixture_must_grant(f, "a"));
+	for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+		list_at(f, "", NULL, lists[i].second * SECOND);
+		expect(f, lists[i].after);
 	}
 }
 
@@ -649,7 +706,9 @@ const UnitTest unit_tests[] = {
 	TEST(a_pod_of_the_same_name_with_another_resource_follows_one_that_ended),
 	TEST(a_pod_that_was_never_named_may_live),
 	TEST(a_pod_that_was_never_named_is_told_by_its_logs),
+	TEST(a_pod_that_was_admitted_again_may_live),
 	TEST(a_list_without_its_devices_does_not_end_a_pod_that_lives),
+	TEST(lists_that_are_far_apart_end_nothing),
 	TEST(a_pod_that_starts_after_one_of_its_name_has_ended_is_adopted),
 	{ 0 },
 };
