@@ -442,18 +442,26 @@ static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
 			  (!unnamed->listed || is_listed_for_pod(unnamed->op, allocation));
 }
 
-/* Without a list that has the pod, an unnamed allocation may be the pod's.  With such a list, writing
- * the allocation's name to the database may have failed.  In both cases the pod would start without
- * its NICs. */
+/* Returns whether an allocation has no pod.  `listed`: only allocations that kubelet lists for this pod
+ * count. */
+static gboolean has_unnamed(const CniOperation *op, gboolean listed)
+{
+	Unnamed unnamed = { op, listed, FALSE };
+
+	rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find, &unnamed);
+	return unnamed.found;
+}
+
+/* Without a list that has the pod, an unnamed allocation may be the pod's, even one that ended by this
+ * list.  With such a list, writing the allocation's name to the database may have failed.  In both cases
+ * the pod would start without its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
 	const gboolean knows = !error && list_knows_pod(op);
-	Unnamed unnamed = { op, knows, FALSE };
 	GError *problem = NULL;
 
-	rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find, &unnamed);
-	if (!unnamed.found) {
+	if (!has_unnamed(op, knows) && (knows || !op->unnamed)) {
 		choose(op);
 		return;
 	}
@@ -531,6 +539,7 @@ static void choose(CniOperation *op)
 	/* Allocate does not name the pod; by now podresources does. */
 	if (unsure && !op->asked_pods) {
 		op->asked_pods = TRUE;
+		op->unnamed = has_unnamed(op, FALSE);
 		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed,
 				   op);
 		return;

@@ -38,6 +38,7 @@ struct CniOperation {
 
 	/* Of a running ADD or CHECK. */
 	gboolean asked_pods, asked_api;
+	gboolean unnamed;     /* an allocation had no pod when podresources was asked */
 	RdmadPodQuery *query; /* of the pod's annotations; NULL: not running */
 	CniAttachment *attachment;
 	GPtrArray *entries, *choices, *devices;
