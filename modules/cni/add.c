@@ -434,12 +434,20 @@ static gboolean list_knows_pod(const CniOperation *op)
 	       (rdmad_pods_is_steady(pods) || is_listed_for_pod(op, NULL));
 }
 
+/* Kubelet lists the last holder of a slot; an earlier one may be an init container. */
+static gboolean is_last_holder(const CniOperation *op, const RdmadAllocation *allocation)
+{
+	return rdmad_allocations_by_slot(rdmad_module_allocations(op->cni->self),
+					 allocation->resource, allocation->slots[0]) == allocation;
+}
+
 static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
 {
 	Unnamed *unnamed = data;
 
 	unnamed->found |= !allocation->pod_name &&
-			  (!unnamed->listed || is_listed_for_pod(unnamed->op, allocation));
+			  (!unnamed->listed || (is_last_holder(unnamed->op, allocation) &&
+						is_listed_for_pod(unnamed->op, allocation)));
 }
 
 /* Returns whether an allocation has no pod.  `listed`: only allocations that kubelet lists for this pod
