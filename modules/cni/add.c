@@ -434,26 +434,42 @@ static gboolean list_knows_pod(const CniOperation *op)
 	       (rdmad_pods_is_steady(pods) || is_listed_for_pod(op, NULL));
 }
 
+/* Kubelet lists the last holder of a slot; an earlier one may be an init container. */
+static gboolean is_last_holder(const CniOperation *op, const RdmadAllocation *allocation)
+{
+	return rdmad_allocations_by_slot(rdmad_module_allocations(op->cni->self),
+					 allocation->resource, allocation->slots[0]) == allocation;
+}
+
 static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
 {
 	Unnamed *unnamed = data;
 
 	unnamed->found |= !allocation->pod_name &&
-			  (!unnamed->listed || is_listed_for_pod(unnamed->op, allocation));
+			  (!unnamed->listed || (is_last_holder(unnamed->op, allocation) &&
+						is_listed_for_pod(unnamed->op, allocation)));
 }
 
-/* Without a list that has the pod, an unnamed allocation may be the pod's.  With such a list, writing
- * the allocation's name to the database may have failed.  In both cases the pod would start without
- * its NICs. */
+/* Returns whether an allocation has no pod.  `listed`: only allocations that kubelet lists for this pod
+ * count. */
+static gboolean has_unnamed(const CniOperation *op, gboolean listed)
+{
+	Unnamed unnamed = { op, listed, FALSE };
+
+	rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find, &unnamed);
+	return unnamed.found;
+}
+
+/* Without a list that has the pod, an unnamed allocation may be the pod's, even one that ended by this
+ * list.  With such a list, writing the allocation's name to the database may have failed.  In both cases
+ * the pod would start without its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
 	const gboolean knows = !error && list_knows_pod(op);
-	Unnamed unnamed = { op, knows, FALSE };
 	GError *problem = NULL;
 
-	rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find, &unnamed);
-	if (!unnamed.found) {
+	if (!has_unnamed(op, knows) && (knows || !op->unnamed)) {
 		choose(op);
 		return;
 	}
@@ -531,6 +547,7 @@ static void choose(CniOperation *op)
 	/* Allocate does not name the pod; by now podresources does. */
 	if (unsure && !op->asked_pods) {
 		op->asked_pods = TRUE;
+		op->unnamed = has_unnamed(op, FALSE);
 		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed,
 				   op);
 		return;
@@ -542,8 +559,7 @@ static void choose(CniOperation *op)
 		cni_refuse(&problem, CNI_ERROR_DEVICE,
 			   "%s, which the pod was allocated, is not there now", missing);
 	else if (annotation_read(op, &problem))
-		op->choices = cni_slots_choose(op->cni, op->request, slots, op->entries,
-					       op->devices, &problem);
+		op->choices = cni_slots_choose(op, slots, &problem);
 	if (!op->choices) {
 		cni_add_fail(op, problem);
 		return;

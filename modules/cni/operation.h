@@ -38,6 +38,7 @@ struct CniOperation {
 
 	/* Of a running ADD or CHECK. */
 	gboolean asked_pods, asked_api;
+	gboolean unnamed;     /* an allocation had no pod when podresources was asked */
 	RdmadPodQuery *query; /* of the pod's annotations; NULL: not running */
 	CniAttachment *attachment;
 	GPtrArray *entries, *choices, *devices;
@@ -77,10 +78,10 @@ void cni_check_start(CniOperation *op);
  * podresources may change the result.  `missing`: a device of the pod that the inventory does not
  * have, or NULL. */
 GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, const char **missing);
-/* Runs cni_choose().  `devices` (of RdmadDevice) holds references to the devices of the choices;
- * their slots are valid until the turn of the loop ends.  Errors as those of cni_choose(). */
-GPtrArray *cni_slots_choose(Cni *cni, const CniRequest *request, const GArray *slots,
-			    const GPtrArray *entries, GPtrArray *devices, GError **error);
+/* Runs cni_choose() with the settings of the operation, whose `devices` then hold references to the
+ * devices of the choices; their slots are valid until the turn of the loop ends.  Errors as those of
+ * cni_choose(). */
+GPtrArray *cni_slots_choose(const CniOperation *op, const GArray *slots, GError **error);
 /* Counts the GIDs of the device of a choice.  The capacity comes from the look. */
 CniGids cni_slots_gids(Cni *cni, const CniChoice *choice);
 

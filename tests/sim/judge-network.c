@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "clock.h"
 #include "judge.h"
 #include "network.h"
 #include "node.h"
 
 #define DISTURBED_US (120 * SIM_S)
+#define TRY_AGAIN    "\"code\":11," /* of the CNI specification */
 
 static struct {
 	Decisions *decisions;
 	gint64 disturbed_us;
 	gboolean is_quiet;
+	GHashTable *put_off; /* set of the UIDs of pods whose last ADD is to be tried again */
 } judge;
 
 void judge_network_begin(Decisions *decisions)
@@ -17,6 +21,17 @@ void judge_network_begin(Decisions *decisions)
 	judge.decisions = decisions;
 	judge.disturbed_us = G_MININT64 / 2;
 	judge.is_quiet = FALSE;
+	judge.put_off = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+}
+
+void judge_network_end(void)
+{
+	g_hash_table_unref(judge.put_off);
+}
+
+gboolean judge_network_puts_off(const Pod *pod)
+{
+	return g_hash_table_contains(judge.put_off, pod->uid);
 }
 
 void judge_disturbed(void)
@@ -58,6 +73,10 @@ void judge_attach_refused(const Sandbox *sandbox, const char *error)
 {
 	decisions_note(judge.decisions, "refused %.8s of %s: %s %" G_GINT64_FORMAT, sandbox->id,
 		       sandbox->pod_name, error, clock_now_us());
+	if (strstr(error, TRY_AGAIN))
+		g_hash_table_add(judge.put_off, g_strdup(sandbox->pod_uid));
+	else
+		g_hash_table_remove(judge.put_off, sandbox->pod_uid);
 	if (sandbox->netns && network_links_made(sandbox->netns) &&
 	    clock_now_us() - judge.disturbed_us > DISTURBED_US)
 		judge_fails("a refused ADD has left links: %u of %s, %s",

@@ -53,6 +53,7 @@ void judge_begin(Decisions *decisions)
 
 void judge_end(void)
 {
+	judge_network_end();
 	g_hash_table_unref(judge.answered);
 	g_hash_table_unref(judge.whole);
 }
@@ -420,7 +421,9 @@ static void pods_check(GHashTable *wanted)
 		const Pod *pod = pods->pdata[i];
 		const Grant *grants[POD_GRANTS_MAX];
 
-		if (pod->state == POD_STARTING && node_has_cni() && judge_names_are_doubtful())
+		/* A pod that kubelet has forgotten may have its device. */
+		if (pod->state == POD_STARTING && node_has_cni() && judge_names_are_doubtful() &&
+		    !judge_network_puts_off(pod))
 			continue;
 		if (pod->state == POD_STARTING || pod->state == POD_ADMITTING)
 			judge_fails("a pod never starts: %s", pod->name);

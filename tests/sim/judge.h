@@ -55,6 +55,9 @@ void judge_quiet(void);
 gboolean judge_names_are_doubtful(void);
 
 void judge_network_begin(Decisions *decisions);
+void judge_network_end(void);
+/* Returns whether the last ADD of the pod was refused, to be tried again. */
+gboolean judge_network_puts_off(const Pod *pod);
 void judge_network_look(void);
 void judge_network_quiet(void);
 /* Call for each row that the last life has left in CNI's journal. */
