@@ -469,8 +469,7 @@ static gboolean entry_shows(const Plan *plan, const RdmadAllocationRecord *recor
 static gboolean entry_continues(const Plan *plan, const RdmadAllocationRecord *record,
 				const RdmadPodDevices *entry)
 {
-	return !record->allocation->pod_name && !record->carried &&
-	       entry_is_younger(plan, entry, record);
+	return !record->allocation->pod_name && entry_is_younger(plan, entry, record);
 }
 
 static void plan_record(Plan *plan, RdmadAllocationRecord *record)
