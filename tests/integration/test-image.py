@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, HERE)
 import tap  # noqa: E402
-from prometheus_server import free_port  # noqa: E402
+from ports import free_port  # noqa: E402
 
 SOURCE, BUILD, EXPAND = (os.path.abspath(path) for path in sys.argv[1:4])
 MEDIA = "application/vnd.oci.image."

@@ -29,6 +29,7 @@ import tap  # noqa: E402
 from exposition import OPENMETRICS, Scraper, parse, values  # noqa: E402
 from machine_changes import Machine, post  # noqa: E402
 from machine_daemon import EXPAND, Daemon  # noqa: E402
+from ports import free_port  # noqa: E402
 from slow_files import SlowFiles  # noqa: E402
 
 SLOW_FILES = sys.argv[4]
@@ -38,16 +39,6 @@ FRESH_S = 1.0
 SLACK_S = 1.0    # for machines with other things to do
 PATIENCE = 60
 SCRAPES = int(os.environ.get("RDMAD_TEST_SCRAPES", 20000 if os.environ.get("RDMAD_TEST_SLOW") else 2000))
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def expand_braces(text):
@@ -73,7 +64,7 @@ class MetricsCase(unittest.TestCase):
         """rdmad on that machine, some of whose files may be slow; `self.scraper` talks to it.
 
         All tests share the machine: a test that changes it changes it back."""
-        (self.port,) = free_ports(1)
+        self.port = free_port()
         self.slow = None
         root = self.expand(machine)
         self.hardware = Machine(root)
@@ -392,7 +383,7 @@ class ListenerTest(MetricsCase):
 
     def test_listeners_follow_the_configuration(self):
         self.start("gpu-8rail")
-        one, two = free_ports(2)
+        one, two = free_port(), free_port()
         self.scraper.scrape()
         self.reload(f'listen = ( "127.0.0.1:{self.port}", "127.0.0.1:{one}" );')
         Scraper(one).scrape()
@@ -417,7 +408,7 @@ class ListenerTest(MetricsCase):
             other.bind(("127.0.0.1", 0))
             other.listen()
             taken = other.getsockname()[1]
-            (fresh,) = free_ports(1)
+            fresh = free_port()
             self.reload(f'listen = ( "127.0.0.1:{fresh}", "127.0.0.1:{taken}" );')
             self.assertIn(f"127.0.0.1:{taken}", self.daemon.json("status")["config"]["error"])
             self.assertTrue(self.refuses(fresh))
