@@ -46,9 +46,9 @@ grep -Eq '^lifespan [0-9]+$' ours || fail "no lifespan: $(<ours)"
 by_reader rxe0 3 | diff files -
 
 # State as sysfs has it, then as it becomes.
-"$reader" rxe0 | grep -q '^state/1 4 5 '
+"$reader" rxe0 >now
 rate=$(awk '{ print $1 * 1000 }' "$port/rate")
-"$reader" rxe0 | grep -q "^state/1 4 5 $rate\$" || fail "rate is $rate"
+grep "^state/1 4 5 $rate\$" now || fail "not active at rate $rate: $(grep ^state now)"
 ip link set eth1 down
 lab_wait 5 bash -c "'$reader' rxe0 | grep '^state/1 1 '"
 ip link set eth1 up
