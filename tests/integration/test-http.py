@@ -19,7 +19,7 @@ from ports import free_port  # noqa: E402
 
 SERVER = sys.argv[1]
 LIMIT = 8           # connections a listener, as http-server.c has it
-IDLE_S = 3
+IDLE_S = 6
 
 
 class Http(unittest.TestCase):
