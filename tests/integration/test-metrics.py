@@ -279,8 +279,8 @@ class SlowTest(MetricsCase):
         whole = self.scraper.scrape()
         self.let_it_age()
         self.slow.rules(True)
-        series, seconds = self.timed(timeout=2)
-        self.assertLess(seconds, 2 + SLACK_S)
+        series, seconds = self.timed(timeout=5)
+        self.assertLess(seconds, 5 + SLACK_S)
         self.assertEqual(self.success(series),
                          {device: int(device != "mlx5_0") for device in self.devices()})
         self.assertFalse(values(series, "rdma_port_receive_bytes_total", device="mlx5_0"))
@@ -309,8 +309,8 @@ class SlowTest(MetricsCase):
     def test_more_devices_that_hang_than_threads_hold_up_nobody(self):
         self.begin("*/infiniband/mlx5_[0-7]/ports/1/counters/symbol_error=block")
         for _ in range(3):
-            series, seconds = self.timed(timeout=2)
-            self.assertLess(seconds, 2 + SLACK_S)
+            series, seconds = self.timed(timeout=4)
+            self.assertLess(seconds, 4 + SLACK_S)
             self.assertEqual({device for device, there in self.success(series).items() if there},
                              {"mlx5_8", "mlx5_9", "mlx5_10"})
             self.let_it_age()
