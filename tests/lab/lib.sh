@@ -14,10 +14,12 @@ trap 'echo "FAILED at line $LINENO: $BASH_COMMAND" >&2' ERR
 lab_wait() {
 	local until=$((SECONDS + 5 * $1)) what="${*:2}"
 	shift
+	echo "; it waits for: $what" >"$LAB_TMP/awaited"
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS < until)) || fail "waited in vain: $what"
 		sleep 0.05
 	done
+	: >"$LAB_TMP/awaited"
 }
 
 # lab_add_device N: rxeN over ethN; devices 2k and 2k+1 are the two ends of one cable.
