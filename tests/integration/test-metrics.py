@@ -275,12 +275,12 @@ class SlowTest(MetricsCase):
         return self.scraper.scrape(**kwargs), time.monotonic() - began
 
     def test_a_slow_device_is_left_out_and_the_others_are_complete(self):
-        self.start("gpu-8rail", rules=[f"{self.SLOW}=delay:10000"])
+        self.start("gpu-8rail", rules=[f"{self.SLOW}=delay:30000"])
         whole = self.scraper.scrape()
         self.let_it_age()
         self.slow.rules(True)
-        series, seconds = self.timed(timeout=5)
-        self.assertLess(seconds, 5 + SLACK_S)
+        series, seconds = self.timed(timeout=10)
+        self.assertLess(seconds, 10 + SLACK_S)
         self.assertEqual(self.success(series),
                          {device: int(device != "mlx5_0") for device in self.devices()})
         self.assertFalse(values(series, "rdma_port_receive_bytes_total", device="mlx5_0"))
@@ -309,21 +309,21 @@ class SlowTest(MetricsCase):
     def test_more_devices_that_hang_than_threads_hold_up_nobody(self):
         self.begin("*/infiniband/mlx5_[0-7]/ports/1/counters/symbol_error=block")
         for _ in range(3):
-            series, seconds = self.timed(timeout=4)
-            self.assertLess(seconds, 4 + SLACK_S)
+            series, seconds = self.timed(timeout=10)
+            self.assertLess(seconds, 10 + SLACK_S)
             self.assertEqual({device for device, there in self.success(series).items() if there},
                              {"mlx5_8", "mlx5_9", "mlx5_10"})
             self.let_it_age()
 
     def test_a_device_that_goes_on_hanging_is_waited_for_once(self):
         self.begin(f"{self.SLOW}=block")
-        series, _ = self.timed(timeout=3)
+        series, _ = self.timed(timeout=10)
         self.assertEqual(self.success(series)["mlx5_0"], 0, self.daemon.said())
         time.sleep(1)   # by now its reading has lasted longer than the next scrape may
-        series, seconds = self.timed(timeout=3)
+        series, seconds = self.timed(timeout=10)
         self.assertEqual(self.success(series)["mlx5_0"], 0)
         self.assertEqual(sum(self.success(series).values()), len(self.devices()) - 1)
-        self.assertLess(seconds, 2)
+        self.assertLess(seconds, 5)
 
     def test_many_who_ask_at_once_cost_a_device_one_reading(self):
         self.begin("*/ports/1/counters/symbol_error=delay:300")
