@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """unittest that speaks TAP: tap.main() in the place of unittest.main()."""
 
+import os
 import sys
 import traceback
 import unittest
+
+LIBRARY = os.path.dirname(os.__file__)      # Python's own
 
 
 class TapResult(unittest.TestResult):
@@ -16,8 +19,13 @@ class TapResult(unittest.TestResult):
         print(f"{verdict} {self.number} - {test.id().removeprefix('__main__.')}{reason}", flush=True)
 
     def _fail(self, test, error):
+        """The reason first: a report may have only the first lines."""
         self._say("not ok", test)
-        for line in "".join(traceback.format_exception(*error)).splitlines():
+        place = [frame for frame in traceback.extract_tb(error[2]) if not frame.filename.startswith(LIBRARY)][-1:]
+        reason = "".join(traceback.format_exception_only(*error[:2])).splitlines()[:5]
+        lines = [*(f"{frame.filename}:{frame.lineno}: {frame.line}" for frame in place), *reason,
+                 *"".join(traceback.format_exception(*error)).splitlines()]
+        for line in lines:
             print(f"# {line}", flush=True)
 
     def addSuccess(self, test):

@@ -21,9 +21,10 @@ stage() {
 	return 0
 }
 
-# Successful tests leave no comments in a result: these are of those that failed.
+# Each failure with its first lines, which begin with the reason.  Successful tests leave no comments in a result.
 show_failures() {
-	grep -E '^ *(not ok|#|Bail out|FAIL)' "$1" | grep -Ev '^# (Start of|End of|random seed)' | tail -n 120
+	grep -E '^ *(not ok|#|Bail out|FAIL)' "$1" | grep -Ev '^# (Start of|End of|random seed)' |
+		awk '/^ *not ok/ { left = 60 } /^# [^ ]+ failed$/ || left-- > 0'
 }
 
 # Where tests put their machines of thousands of small files: in memory, which takes a twentieth of the time of a

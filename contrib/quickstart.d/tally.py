@@ -12,6 +12,8 @@ import re
 import sys
 
 RESULT = re.compile(r"^\s*(not ok|ok)\b(.*)$", re.M)
+# Of a program that ended before it said `not ok`.  A report may have only the first lines after that.
+REASON = re.compile(r"Bail out!|^\*\*|ERROR|FAILED|Sanitizer: |runtime error: ")
 
 
 def count(text):
@@ -38,10 +40,12 @@ def meson_test(test):
     lines = [f"{verdict}{rest}" for verdict, rest in RESULT.findall(output)]
     if test["result"] not in ("OK", "EXPECTEDFAIL", "SKIP"):
         told = any(line.startswith("not ok") for line in lines)
-        lines = [f"# {name} failed", output]
-        lines += [f"# {line}" for line in (test.get("stderr") or "").splitlines()[-60:]]
+        errors = (test.get("stderr") or "").splitlines()
+        lines = [f"# {name} failed"]
         if not told:
             lines.append(f"not ok - {name}: {test['result'].lower()}")
+            lines += [f"# {line}" for line in [*output.splitlines(), *errors] if REASON.search(line)][:5]
+        lines += [output, *(f"# {line}" for line in errors[-60:])]
     elif not lines and test["result"] == "SKIP":
         reason = (output.strip().splitlines() or ["no reason given"])[-1]
         lines = [f"ok - {name} # SKIP {reason}"]

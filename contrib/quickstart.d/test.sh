@@ -46,7 +46,7 @@ lab_long='test-(nccl-pod|rxe-pods|smc)'
 lab() {
 	local tests
 	mapfile -t tests < <(tests/lab/run -l | grep -xE "$lab_without|$lab_both")
-	tests/lab/run "${tests[@]}"
+	LAB_TIMEOUT=1200 tests/lab/run "${tests[@]}"
 }
 lab_sanitized() {
 	local tests

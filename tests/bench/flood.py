@@ -7,7 +7,6 @@ with the database on the disk, as it is on a node.
 """
 
 import os
-import socket
 import sys
 
 import benchlib
@@ -15,6 +14,7 @@ from benchlib import ALLOCATE, Daemon, Scratch, Table, median
 
 sys.path.insert(0, os.path.join(benchlib.TESTS, "integration"))
 from http_flood import Flood  # noqa: E402
+from ports import free_port  # noqa: E402
 
 ROUNDS = 9
 CALLS = 100
@@ -31,12 +31,6 @@ CONFIG = """modules = {
 	device-plugin = { resources = ( { name = "rdma/hca"; count = %d; } ); };
 	metrics = { listen = "127.0.0.1:%d"; };
 };"""
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def measure(build, daemon, port, offer, scratch):

@@ -24,6 +24,9 @@ import time
 import benchlib
 from benchlib import Daemon, Scratch, Table, median, memory_of
 
+sys.path.insert(0, os.path.join(benchlib.TESTS, "integration"))
+from ports import free_port  # noqa: E402
+
 # of node_exporter's CPU time
 SHARES = {8: 5, 64: 5, 512: 4}
 # A file of sysfs that was read and stays open, in KiB of the kernel's memory: seq_file's page, and the rest.
@@ -36,12 +39,6 @@ ROUND_S = 1.1
 SCRAPES = {8: 1000, 64: 200, 512: 40}
 ENCODINGS = ("identity", "gzip")
 NODE_EXPORTER = "prometheus-node-exporter"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Exporter:

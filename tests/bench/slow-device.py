@@ -15,9 +15,9 @@ import unittest
 
 import benchlib
 from benchlib import ALLOCATE, Daemon, Scratch, Table, median
-from scrape import free_port
 
 sys.path.insert(0, os.path.join(benchlib.TESTS, "integration"))
+from ports import free_port  # noqa: E402
 from slow_files import SlowFiles  # noqa: E402
 
 ROUNDS = 9

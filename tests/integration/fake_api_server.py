@@ -18,6 +18,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -104,7 +105,7 @@ class ApiServer(http.server.ThreadingHTTPServer):
         self.tokens = {"one"}
         self.modes = {}
         self.retry_after = None
-        self.asked = []             # (verb, path, query, token)
+        self.asked = []             # (verb, path, query, token, when)
         self.patches = []
         self.before_patch = None    # called once, ahead of the next
         self.patches_answered = threading.Event()   # cleared: what they change is told before they are answered
@@ -239,7 +240,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
         verb = self.verb(parts.path, query)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        server.asked.append((verb, parts.path, query, token))
+        server.asked.append((verb, parts.path, query, token, time.monotonic()))
         if token not in server.tokens:
             return self.refuse(401, "Unauthorized")
         mode = server.modes.get(verb)

@@ -89,7 +89,7 @@ static gconstpointer load(const char *object, const char *symbol, gpointer data,
 
 int main(int argc, char **argv)
 {
-	const RdmadHttpLimits limits = { .max_connections = 8, .idle_ms = 3000 };
+	const RdmadHttpLimits limits = { .max_connections = 8, .idle_ms = 6000 };
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
 	g_autoptr(GError) error = NULL;
 	RdmadWorkers *workers = rdmad_workers_new(loop, 4, NULL);

@@ -8,7 +8,8 @@ import tempfile
 import time
 import urllib.error
 
-from prometheus_server import fetch, free_port
+from ports import free_port
+from prometheus_server import fetch
 
 TESTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 PATIENCE = 60

@@ -194,6 +194,13 @@ class PluginCase(unittest.TestCase):
 
         self.wait_for(ready, f"{count} healthy {name}")
 
+    def check_soon(self, attempt, limit):
+        """One of five attempts takes less than `limit` seconds: a busy machine may be late."""
+        took = [attempt()]
+        while took[-1] >= limit and len(took) < 5:
+            took.append(attempt())
+        self.assertLess(took[-1], limit, took)
+
     # ---- calls that kubelet would not make so ----
 
     def allocate_raw(self, *containers, name=HCA):

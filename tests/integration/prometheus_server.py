@@ -9,25 +9,19 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
+from ports import free_port
+
 PATIENCE = 60
 
 
 def installed():
     return shutil.which("prometheus") and shutil.which("promtool")
-
-
-def free_port():
-    """Nobody listens there now; Prometheus cannot choose one by itself."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def fetch(url, headers=None, timeout=30):

@@ -4,7 +4,6 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
 from machine_daemon import EXPAND, MODULES, RDMAD, Daemon  # noqa: E402
+from ports import free_port  # noqa: E402
 
 RESOURCE = 'modules = { device-plugin = { resources = ( { name = "rdma/a"; %s } ); }; };'
 SELECTORS = RESOURCE % "selectors = { %s };"
@@ -101,11 +101,6 @@ class Check(unittest.TestCase):
 
 
 FIVE = "modules = { device-plugin = { }; metrics = { listen = \"127.0.0.1:%d\"; }; nccl = { }; erdma = { }; %s };"
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 class Readme(unittest.TestCase):

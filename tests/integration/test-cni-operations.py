@@ -340,7 +340,7 @@ class IpamProcesses(Operations):
 
     def test_a_process_that_has_the_number_by_now_is_left_alone(self):
         import subprocess
-        stranger = subprocess.Popen(["sleep", "60"], start_new_session=True, env={"CNI_CONTAINERID": "c1"})
+        stranger = subprocess.Popen(["sleep", "1000"], start_new_session=True, env={"CNI_CONTAINERID": "c1"})
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
         self.end_daemon()

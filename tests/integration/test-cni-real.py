@@ -20,6 +20,7 @@ from cni_case import NICS, PATIENCE, PLUGINS, SHIM, TESTS, CniCase, Failure, add
 
 sys.path.insert(0, str(TESTS / "kubelet"))
 from fake import Kubelet  # noqa: E402
+from podman_processes import wait_for_podman  # noqa: E402
 
 NETWORKS_DIR = Path("/etc/cni/net.d")
 CONTRIB = TESTS.parent / "contrib/cni"
@@ -183,6 +184,7 @@ events_logger = "none"
 tmp_dir = "{self.dir}/podman-tmp"
 """)
         self.runtime |= {"CONTAINERS_CONF": str(config), "HOME": str(self.dir)}
+        self.addCleanup(wait_for_podman, self.dir / "storage")
         self.addCleanup(lambda: self.podman("rm", "--all", "--force", "--time", "0"))
 
     def podman(self, *words):

@@ -134,7 +134,7 @@ class Watch(OnEightRails):
         watch.until(lambda text: re.search("mlx5_2 .* down ", ESCAPES.sub("", text)), "change")
         # Each table is on an empty screen.
         watch.until(lambda text: text.count("NAME") > 2, "next tables")
-        self.assertEqual(re.sub(r".*\x1b\[H\x1b\[2J", "", watch.text, flags=re.S).count("NAME"), 1)
+        self.assertEqual(max(screen.count("NAME") for screen in watch.text.split("\x1b[H\x1b[2J")), 1)
 
     def test_a_wrong_use_is_not_repeated(self):
         watch = self.terminal(RDMAD, "devices", "--watch", "--bogus")

@@ -18,7 +18,7 @@ import grpc
 
 sys.dont_write_bytecode = True
 
-from plugin_case import HCA, INSTRUMENTED, AdmissionError, PluginCase, tap  # noqa: E402
+from plugin_case import HCA, INSTRUMENTED, PATIENCE, AdmissionError, PluginCase, tap  # noqa: E402
 
 RAILS = """
 modules = { device-plugin = { resources = (
@@ -83,17 +83,19 @@ class DevicePluginTest(PluginCase):
         self.check_restart(legacy=False)
 
     def test_registered_soon_after_kubelets_socket_appears(self):
+        def attempt():
+            self.kubelet.stop()
+            time.sleep(0.5)
+            begun = time.monotonic()
+            self.kubelet.start()
+            self.wait_ready()
+            took = time.monotonic() - begun
+            print(f"# {took * 1000:.0f} ms with kubelet's own start", flush=True)
+            return took
+
         self.both(registry=False)
         self.wait_ready()
-        self.kubelet.stop()
-        time.sleep(0.5)
-        begun = time.monotonic()
-        self.kubelet.start()
-        self.wait_ready()
-        took = time.monotonic() - begun
-        print(f"{took * 1000:.0f} ms with kubelet's own start, ", end="", file=sys.stderr)
-        if not INSTRUMENTED:
-            self.assertLess(took, 1)
+        self.check_soon(attempt, 1 if not INSTRUMENTED else PATIENCE)
 
     def test_a_socket_that_was_wiped_is_made_again(self):
         for options, directory in (({"registry": False}, "device-plugins"),
@@ -414,13 +416,19 @@ class DevicePluginTest(PluginCase):
             file.write(f"populated {populated}\nfrozen 0\n")
 
     def test_a_allocation_ends_with_the_last_process_of_its_pod(self):
-        allocation = self.begin_pod()
-        self.kubelet.release("ml/short")
-        begun = time.monotonic()
-        self.populate(0)
-        self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
-        if not INSTRUMENTED:
-            self.assertLess(time.monotonic() - begun, 1)
+        def attempt():
+            allocation = self.begin_pod()
+            self.kubelet.release("ml/short")
+            begun = time.monotonic()
+            self.populate(0)
+            self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
+            took = time.monotonic() - begun
+            self.end_daemon()
+            self.doCleanups()
+            self.setUp()
+            return took
+
+        self.check_soon(attempt, 1 if not INSTRUMENTED else PATIENCE)
 
     def end_completed(self, **kubelet):
         allocation = self.begin_pod(**kubelet)

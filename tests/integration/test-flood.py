@@ -15,7 +15,7 @@ import urllib.request
 
 from http_flood import Flood
 from plugin_case import HCA, PATIENCE, PluginCase, tap
-from prometheus_server import free_port
+from ports import free_port
 
 ALLOCATIONS = 2000
 CALLS = 40

@@ -18,6 +18,7 @@ import time
 sys.dont_write_bytecode = True
 
 from plugin_case import HCA, PATIENCE, SLOW, AdmissionError, PluginCase, tap  # noqa: E402
+from ports import free_port  # noqa: E402
 
 WAYS = ({"registry": False}, {"legacy": False}, {"era": "1.30"}, {"era": "1.24", "registry": False})
 RAIL = "rdma/rail"
@@ -234,11 +235,6 @@ class HandOverTest(Case):
         self.daemon = self.spawn_daemon(self.LISTENS % port, modules=())
         self.wait_ready(100)
 
-    @staticmethod
-    def free_port():
-        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as probe:
-            return probe.getsockname()[1]
-
     def check_refused(self, status, words, successor):
         self.others.append(successor)
         self.assertEqual(successor.wait(PATIENCE), status)
@@ -246,7 +242,7 @@ class HandOverTest(Case):
         self.assertEqual(self.serving(), self.daemon.pid)
 
     def test_a_port_that_another_program_has_is_noticed_before(self):
-        self.begin_listening(self.free_port())
+        self.begin_listening(free_port())
         with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as other, \
                 Admission(self.kubelet) as admission:
             self.until_admitted(admission)
@@ -273,7 +269,7 @@ class HandOverTest(Case):
         self.check_unnoticed(admission)
 
     def test_the_port_of_the_other_is_free_for_it(self):
-        port = self.free_port()
+        port = free_port()
         self.begin_listening(port)
         self.others.append(self.daemon)
         self.daemon = self.spawn_daemon(self.LISTENS % port, "--take-over", modules=())
@@ -282,7 +278,7 @@ class HandOverTest(Case):
 
     def test_one_that_has_failed_to_start_is_followed_at_once(self):
         self.begin()
-        old, port = self.daemon, self.free_port()
+        old, port = self.daemon, free_port()
         old.send_signal(signal.SIGSTOP)     # nothing is handed over until the port is taken
         self.daemon = None
         new = self.spawn_daemon(self.LISTENS % port, "--take-over", modules=())

@@ -15,15 +15,11 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
+from ports import free_port  # noqa: E402
 
 SERVER = sys.argv[1]
 LIMIT = 8           # connections a listener, as http-server.c has it
-IDLE_S = 3
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+IDLE_S = 6
 
 
 class Http(unittest.TestCase):

@@ -28,7 +28,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 sys.path.insert(0, HERE)
 import tap  # noqa: E402
-from prometheus_server import free_port  # noqa: E402
+from podman_processes import wait_for_podman  # noqa: E402
+from ports import free_port  # noqa: E402
 
 SOURCE, BUILD, EXPAND = (os.path.abspath(path) for path in sys.argv[1:4])
 MEDIA = "application/vnd.oci.image."
@@ -336,6 +337,7 @@ class PodmanTest(Running):
             raise unittest.SkipTest(f"{', '.join(missing)} missing")
         if os.geteuid() != 0:
             raise unittest.SkipTest("needs root")
+        cls.addClassCleanup(wait_for_podman, cls.dir / "storage")
         loaded = run(*cls.podman("load", "-i", f"{cls.layout}.tar"))
         if loaded.returncode:
             raise unittest.SkipTest(f"podman cannot load an image here: {loaded.stderr.strip().splitlines()[-1]}")

@@ -20,7 +20,8 @@ sys.dont_write_bytecode = True
 import tap  # noqa: E402
 from exposition import parse  # noqa: E402
 from metrics_daemon import PATIENCE, MetricsDaemon, expand, machines  # noqa: E402
-from prometheus_server import fetch, free_port  # noqa: E402
+from ports import free_port  # noqa: E402
+from prometheus_server import fetch  # noqa: E402
 
 RDMAD, MODULES = sys.argv[1:3]
 NODE_EXPORTER = "prometheus-node-exporter"

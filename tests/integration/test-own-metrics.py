@@ -5,7 +5,7 @@
 import os
 import re
 import signal
-import socket
+import subprocess
 import sys
 import time
 import urllib.request
@@ -13,6 +13,7 @@ import urllib.request
 sys.dont_write_bytecode = True
 
 from plugin_case import HCA, PATIENCE, PluginCase, tap  # noqa: E402
+from ports import free_port  # noqa: E402
 
 SAMPLE = re.compile(r'([a-z0-9_]+)(?:\{(.*)\})? (\S+)$')
 LABEL = re.compile(r'([a-z0-9_]+)="([^"]*)"')
@@ -21,8 +22,7 @@ LABEL = re.compile(r'([a-z0-9_]+)="([^"]*)"')
 class OwnMetricsTest(PluginCase):
     def setUp(self):
         super().setUp()
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
 
     def start(self, **kubelet):
         self.start_kubelet(**kubelet)
@@ -42,6 +42,9 @@ class OwnMetricsTest(PluginCase):
                 values = [pair[1] for pair in sorted(LABEL.findall(labels or ""))]
                 found[(name, *values)] = float(value)
         return found
+
+    def state_size(self):
+        return sum(os.stat(os.path.join(self.dir, "state", name)).st_size for name in ("rdmad.db", "rdmad.db-wal"))
 
     def test_what_kubelet_asked_for_is_counted(self):
         self.start()
@@ -68,9 +71,8 @@ class OwnMetricsTest(PluginCase):
         self.assertGreaterEqual(now["rdmad_state_writes_total", "ok"], 2)
         self.assertEqual(now["rdmad_state_writes_total", "error"], 0)
         self.assertEqual(now["rdmad_events_total", "allocation-granted"], 2)
-        size = sum(os.stat(os.path.join(self.dir, "state", name)).st_size
-                   for name in ("rdmad.db", "rdmad.db-wal"))
-        self.assertEqual(now["rdmad_state_size_bytes",], size)
+        # The names of the pods may be written between the two.
+        self.wait_for(lambda: self.scrape()["rdmad_state_size_bytes",] == self.state_size(), "size of the database")
         # The histogram's sum is of what a call takes, not of what it waits for.
         self.assertLess(now["rdmad_allocate_duration_seconds_sum",], 3)
 
@@ -100,6 +102,12 @@ class OwnMetricsTest(PluginCase):
     def version(self):
         return self.ask("status")["version"]
 
+    def started(self):
+        """Seconds since 1970, as ps has it."""
+        text = subprocess.run(["ps", "-o", "lstart=", "-p", str(self.daemon.pid)], check=True, capture_output=True,
+                              text=True, env={**os.environ, "LC_ALL": "C"}).stdout
+        return time.mktime(time.strptime(text.strip(), "%a %b %d %H:%M:%S %Y"))
+
     def test_the_process_is_as_proc_has_it(self):
         self.start()
         self.scrape()
@@ -112,7 +120,7 @@ class OwnMetricsTest(PluginCase):
                                  for word in file.read().split()[:2])
         self.assertAlmostEqual(now["process_virtual_memory_bytes",], virtual, delta=virtual / 2)
         self.assertAlmostEqual(now["process_resident_memory_bytes",], resident, delta=resident / 4)
-        self.assertAlmostEqual(now["process_start_time_seconds",], os.stat(proc).st_mtime, delta=5)
+        self.assertAlmostEqual(now["process_start_time_seconds",], self.started(), delta=5)
         self.assertGreater(now["process_max_fds",], now["process_open_fds",])
         used = now["process_cpu_seconds_total",]
         self.assertGreater(used, 0)

@@ -20,6 +20,7 @@ import unittest
 import browser
 from machine_changes import Machine, post
 from machine_daemon import PATIENCE, Daemon
+from ports import free_port
 from slow_files import SlowFiles
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
@@ -61,9 +62,7 @@ return found;
 
 
 def free_address():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 class Client(unittest.TestCase):

@@ -14,6 +14,7 @@ import unittest
 sys.dont_write_bytecode = True
 
 from plugin_case import HERE, PATIENCE, PluginCase, tap  # noqa: E402
+from podman_processes import wait_for_podman  # noqa: E402
 
 RAIL = "rdma/rail"
 CONFIG = """
@@ -44,6 +45,7 @@ class PodmanTest(PluginCase):
         shutil.copy(shutil.which("busybox"), os.path.join(self.root, "bin", "busybox"))
         self.write_nodes()
         os.makedirs(self.cdi_dir)
+        self.addCleanup(wait_for_podman, os.path.join(self.dir, "storage"))
         probe = self.podman([], "true")
         if probe.returncode:
             self.skipTest(f"podman cannot run here: {probe.stderr.strip().splitlines()[-1]}")

@@ -19,7 +19,8 @@ from plugin_case import INSTRUMENTED, MODULES, RDMAD, PluginCase, tap
 import dashboard_queries as contrib
 from machine_changes import Machine
 from metrics_daemon import OPENMETRICS, TEXT, MetricsDaemon, expand
-from prometheus_server import Prometheus, fetch, free_port, installed, wait_for
+from ports import free_port
+from prometheus_server import Prometheus, fetch, installed, wait_for
 
 # Of rdmad itself, and of one scrape: they move from one to the next.
 MOVING = re.compile(r"rdmad_|process_|scrape_|.*_duration_seconds|up$")

@@ -9,7 +9,6 @@ import os
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 
@@ -17,6 +16,7 @@ sys.dont_write_bytecode = True
 
 from control_socket import Connection  # noqa: E402
 from plugin_case import HCA, PATIENCE, AdmissionError, PluginCase, tap  # noqa: E402
+from ports import free_port  # noqa: E402
 
 LINES = ["[+]ping ok", "[+]hardware ok", "[+]run-dir ok", "[+]state ok", "[+]config ok", "[+]device-plugin ok",
          "[+]shutdown ok", "readyz check passed"]
@@ -48,8 +48,7 @@ class ReadinessTest(PluginCase):
                              (200, ["[+]ping ok", path + " check passed"]))
 
     def test_probes_come_by_tcp(self):
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
+        port = free_port()
         self.start_alone('modules = { metrics = { listen = "127.0.0.1:%d"; }; };' % port,
                          "--module=metrics")
         for path, expected in (("livez", 200), ("healthz", 200), ("readyz", 503)):

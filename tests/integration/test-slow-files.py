@@ -52,9 +52,9 @@ class SlowFilesTest(unittest.TestCase):
         return time.monotonic() - began
 
     def test_only_files_that_fit_are_slow_behind_links_too(self):
-        files = self.mount("*/slow=delay:300")
-        self.assertGreaterEqual(self.time_of(files, "slow"), 0.3)
-        self.assertLess(self.time_of(files, "fast"), 0.3)
+        files = self.mount("*/slow=delay:2000")
+        self.assertGreaterEqual(self.time_of(files, "slow"), 2)
+        self.assertLess(self.time_of(files, "fast"), 2)
 
     def test_reads_fail_with_the_errno_that_was_asked_for(self):
         files = self.mount(f"a/b/bad=errno:{errno.EINVAL}")
@@ -75,13 +75,11 @@ class SlowFilesTest(unittest.TestCase):
                          ["bad", "slow", "stuck"])
 
     def test_rules_can_be_lifted_and_set_again(self):
-        files = self.mount("*/slow=delay:400")
+        files = self.mount("*/slow=delay:2000")
         files.rules(False)
-        time.sleep(0.1)
-        self.assertLess(self.time_of(files, "slow"), 0.4)
+        self.assertLess(self.time_of(files, "slow"), 2)
         files.rules(True)
-        time.sleep(0.1)
-        self.assertGreaterEqual(self.time_of(files, "slow"), 0.4)
+        self.assertGreaterEqual(self.time_of(files, "slow"), 2)
 
     def test_a_read_that_blocks_ends_with_the_program_and_holds_no_other(self):
         files = self.mount("*/stuck=block")
@@ -101,7 +99,7 @@ class SlowFilesTest(unittest.TestCase):
         self.assertEqual(failed, [])
         files.process.terminate()
         for reader in readers:
-            reader.join(10)
+            reader.join(60)
         self.assertEqual(len(failed), 40)
 
     def test_nothing_can_be_written(self):

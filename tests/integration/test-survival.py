@@ -81,15 +81,16 @@ class RollingUpdateTest(PluginCase):
     """A second rdmad starts after the first has ended.  One that gives over is in test-hand-over.py."""
 
     def admit_pods(self, refused):
-        """One after the other until it is told to stop; when each refusal was."""
+        """One after the other until it is told to stop; `refused`: when each that was refused has begun."""
         number = 0
         while not self.enough.is_set():
             number += 1
+            begun = time.monotonic()
             try:
                 self.kubelet.allocate(f"ml/p{number}", HCA, 1)
                 self.kubelet.release(f"ml/p{number}")
             except AdmissionError:
-                refused.append(time.monotonic())
+                refused.append(begun)
             time.sleep(0.002)
 
     def hand_over(self, how, wait_first):
@@ -114,21 +115,26 @@ class RollingUpdateTest(PluginCase):
         time.sleep(0.5)
         self.enough.set()
         admission.join()
-        self.assertEqual([round(t - done, 3) for t in refused if t > done + 0.05], [])
+        self.assertEqual([round(t - done, 3) for t in refused if t > done], [])
         self.assertEqual(old.wait(20), 0 if how == signal.SIGTERM else -how)
         print(f"# {done - begun:.2f} s without a plugin, {len(refused)} pods refused", flush=True)
         return done - begun
 
     def check_hand_over(self, how, wait_first, **kubelet):
-        self.both(**kubelet)
-        self.wait_ready()
-        allocation = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
-        before = self.allocations()[allocation]["slots"]
-        took = self.hand_over(how, wait_first)
-        self.assertEqual(self.allocations()[allocation]["slots"], before)
-        self.assertEqual(len(self.sockets("plugins_registry")), 1)
-        if wait_first and not INSTRUMENTED:
-            self.assertLess(took, 2)
+        def attempt():
+            self.both(**kubelet)
+            self.wait_ready()
+            allocation = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
+            before = self.allocations()[allocation]["slots"]
+            took = self.hand_over(how, wait_first)
+            self.assertEqual(self.allocations()[allocation]["slots"], before)
+            self.assertEqual(len(self.sockets("plugins_registry")), 1)
+            self.end_daemon()
+            self.doCleanups()
+            self.setUp()
+            return took
+
+        self.check_soon(attempt, 2 if wait_first and not INSTRUMENTED else PATIENCE)
 
     def test_a_successor_that_waits_takes_over_from_a_killed_one(self):
         self.check_hand_over(signal.SIGKILL, True)

@@ -14,7 +14,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
 from machine_daemon import EXPAND, MODULES, RDMAD, Daemon  # noqa: E402
-from prometheus_server import Prometheus, free_port, installed, wait_for  # noqa: E402
+from ports import free_port  # noqa: E402
+from prometheus_server import Prometheus, installed, wait_for  # noqa: E402
 from web_case import FILES, HASH, make_certificates  # noqa: E402
 
 USERS = f"basic_auth_users:\n  alice: {HASH}\n"

@@ -16,7 +16,8 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
-from web_case import FILES, HASH, WebCase, free_port  # noqa: E402
+from ports import free_port  # noqa: E402
+from web_case import FILES, HASH, WebCase  # noqa: E402
 
 WebCase.server, WebCase.objects = sys.argv[1:3]
 EXPORTER = shutil.which("prometheus-node-exporter")

@@ -11,14 +11,11 @@ import tempfile
 import time
 import unittest
 
+from ports import free_port
+
 # "secret", at a low cost.
 HASH = "$2y$05$s07FJFZUV0sA1apmjFapGewTGKuJXtFEbLFID3UjTu0hnHorRQp9G"
 FILES = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n"
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
 
 
 def openssl(directory, *args):
@@ -84,13 +81,6 @@ class WebCase(unittest.TestCase):
 
     def start(self, config):
         """In the place of the one before.  False: it did not start, and self.said is why."""
-        for _ in range(5):
-            # Somebody may take the port before the server does.
-            if self.start_once(config) or "Address already in use" not in self.said:
-                break
-        return self.process is not None
-
-    def start_once(self, config):
         self.end()
         self.write("web.yml", config)
         self.port = free_port()

@@ -231,7 +231,7 @@ class FakeKubeletTest(unittest.TestCase):
         self.assertTrue(kubelet.wait_for(lambda: not kubelet.resources()["test/tiny"]["connected"]))
 
     def test_a_slow_kubelet_dials_a_socket_of_the_registry_late(self):
-        kubelet = self.kubelet(registry_delay=1)
+        kubelet = self.kubelet(registry_delay=3)
         tiny = self.plugin("plugins_registry")
         self.assertFalse(kubelet.wait_for(lambda: tiny.calls, timeout=0.5))
         kubelet.wait("test/tiny", 3)

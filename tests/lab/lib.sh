@@ -9,14 +9,17 @@ fail() {
 }
 trap 'echo "FAILED at line $LINENO: $BASH_COMMAND" >&2' ERR
 
-# lab_wait SECONDS COMMAND...: until the command succeeds.
+# lab_wait SECONDS COMMAND...: until the command succeeds.  The seconds are those of an idle machine; a busy one has
+# five times as many.
 lab_wait() {
-	local until=$((SECONDS + $1 + 1)) what="${*:2}"
+	local until=$((SECONDS + 5 * $1)) what="${*:2}"
 	shift
+	echo "; it waits for: $what" >"$LAB_TMP/awaited"
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS < until)) || fail "waited in vain: $what"
 		sleep 0.05
 	done
+	: >"$LAB_TMP/awaited"
 }
 
 # lab_add_device N: rxeN over ethN; devices 2k and 2k+1 are the two ends of one cable.
@@ -81,6 +84,14 @@ lab_see() {
 # Forgets the events seen so far: the program appends, so the file may be emptied.
 lab_forget() {
 	: >seen
+}
+
+# lab_sleeps PID SECONDS: nothing wakes the process for so long.
+lab_sleeps() {
+	local before
+	before=$(grep ^voluntary_ctxt "/proc/$1/status")
+	sleep "$2"
+	[[ $(grep ^voluntary_ctxt "/proc/$1/status") == "$before" ]]
 }
 
 # ---- the daemon and the fake kubelet ----

@@ -58,7 +58,7 @@ pod() {
 add() {
 	local index
 	plugin ADD "$1" "$2" "$(address "$3")" >result || { cat result; tail -30 rdmad.log; fail "ADD of $1"; }
-	ip -n "$1" -d link show "$2" | grep -q "$5" || fail "$1 has no $5"
+	[[ $(ip -n "$1" -d link show "$2") == *"$5"* ]] || fail "$1 has no $5"
 	index=$(lab_gid_index "$4" "$3")
 	[[ $index ]] || fail "no GID of $1"
 	[[ $(attached "$1" "$2" gid_index) == "$index" ]] || fail "recorded: $(attached "$1" "$2" gid_index), not $index"
@@ -102,10 +102,10 @@ pod waits rdma/alone 2 2
 ! plugin ADD waits net1 '"deviceID": "rxe3"' >result || fail "an exclusive NIC without its RDMA device"
 echo "exclusive, GID awaited: $(tr -d '\n\t' <result)"
 [[ $(ip -o -4 address show dev eth3) == "$before" ]] || fail "eth3 did not come back whole"
-ip -o link show dev eth3 | grep -q '[<,]UP[,>]' || fail "eth3 is down"
+[[ $(ip -o link show dev eth3) == *[\<,]UP[,\>]* ]] || fail "eth3 is down"
 before=$(ip -o -4 address show dev eth2)
 plugin ADD waits net1 '"deviceID": "rxe2"' >result || { cat result; fail "exclusive"; }
-ip -n waits -4 address show dev net1 | grep -q 198.51.100.3 || fail "net1 has not the NIC's own address"
+[[ $(ip -n waits -4 address show dev net1) == *198.51.100.3/* ]] || fail "net1 has not the NIC's own address"
 plugin DEL waits net1
 [[ $(ip -o -4 address show dev eth2) == "$before" ]] || fail "eth2 did not come back whole"
 echo "exclusive, GID not awaited: the NIC went and came back; rxe2 did not go with it"

@@ -62,10 +62,7 @@ ip address del 192.0.2.8/24 dev eth0
 lab_see '^attribute node:netns-mode=shared'
 
 # Nothing happens: nothing wakes it.
-sleep 2
-before=$(grep ^voluntary_ctxt "/proc/$lab_watcher/status")
-sleep 3
-[[ $(grep ^voluntary_ctxt "/proc/$lab_watcher/status") == "$before" ]] || fail "an idle node was looked at"
+lab_wait 10 lab_sleeps "$lab_watcher" 3
 grep ^Pss "/proc/$lab_watcher/smaps_rollup"
 
 lab_unwatch

@@ -39,8 +39,8 @@ lab_devices 2
 echo 'modules = { device-plugin = { }; };' >rdmad.conf
 lab_rdmad
 check
-lab_client devices rxe0
-lab_client devices rxe0 | grep -q '^limits$'
+lab_client devices rxe0 | tee shown
+grep -q '^limits$' shown
 
 # Gone, and back under the same name: asked again.
 timeout 30 rdma link delete rxe0

@@ -23,8 +23,5 @@ pss=$(awk '/^Pss:/ { print $2 }' "/proc/$lab_daemon/smaps_rollup")
 echo "PSS $pss kB"
 ((pss <= 6144)) || fail "an idle daemon takes $pss kB, more than 6 MiB"
 
-before=$(grep ^voluntary_ctxt "/proc/$lab_daemon/status")
-sleep 5
-after=$(grep ^voluntary_ctxt "/proc/$lab_daemon/status")
-[[ $before == "$after" ]] || fail "an idle daemon woke up: $before, then $after"
+lab_wait 5 lab_sleeps "$lab_daemon" 5
 lab_rdmad_stop

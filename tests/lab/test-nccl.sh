@@ -42,7 +42,7 @@ cat plan
 [[ $(value NCCL_IB_GID_INDEX) == "$(gid_index rxe0 192.0.2.7)" ]]
 "$tool" --netns /run/netns/pod --format conf --device rxe0 >again
 diff plan again
-ip netns exec pod sleep 60 &
+ip netns exec pod sleep 1000 &
 sleeper=$!
 lab_wait 10 grep -q sleep "/proc/$sleeper/comm"
 "$tool" --pid "$sleeper" --format conf --device rxe0 >again

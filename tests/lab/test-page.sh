@@ -26,19 +26,21 @@ traffic_is 'ports["rxe0"]["unit"] == ports["rxe1"]["unit"] == "packets"'
 # rdmad itself has the devices open.
 traffic_is 'users["rxe0"]["queue_pairs"] == users["rxe0"]["processes"] == 0'
 
-ib_write_bw -d rxe0 -x 0 -D 25 -s 65536 -F >server.log 2>&1 &
+ib_write_bw -d rxe0 -x 0 -D 1000 -s 65536 -F >server.log 2>&1 &
+server=$!
 lab_wait 20 bash -c "ss -ltn | grep -q ':18515 '"
-ib_write_bw -d rxe1 -x 0 -D 25 -s 65536 -F 127.0.0.1 >client.log 2>&1 &
+ib_write_bw -d rxe1 -x 0 -D 1000 -s 65536 -F 127.0.0.1 >client.log 2>&1 &
 client=$!
 # It writes from rxe1 to rxe0.
 busy() {
 	sleep 1
 	traffic
-	traffic_is 'ports["rxe1"]["transmitted"][-1] > 100 and ports["rxe0"]["received"][-1] > 100'
+	traffic_is 'ports["rxe1"]["transmitted"][-1] > 100 and ports["rxe0"]["received"][-1] > 100' &&
+		traffic_is 'users["rxe0"]["queue_pairs"] == users["rxe0"]["processes"] == 1'
 }
 lab_wait 30 busy
-traffic_is 'users["rxe0"]["queue_pairs"] == users["rxe0"]["processes"] == 1'
-wait $client
+kill $client $server
+wait $client $server || true
 idle() {
 	sleep 1
 	traffic

@@ -23,7 +23,7 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 	ip link set eth1 up
 done
 lab_wait 10 grep -q . seen
-sleep 1
+lab_wait 10 lab_sleeps "$lab_watcher" 1
 grep '^changed rxe0' seen | tail -1 | grep -q 'state=active'
 
 # Devices come and go faster than they are looked at.

@@ -69,7 +69,7 @@ lab_wait 120 running
 [[ $(systemctl is-enabled $unit) == enabled ]]
 is Type notify
 is NRestarts 0
-journal | grep -q 'rdmad .* is ready'
+[[ $(journal) == *'rdmad '*' is ready'* ]]
 check_privileges 20
 [[ $(stat -c '%a %U' /run/rdmad /var/lib/rdmad /run/rdmad/rdmad.sock) == $'755 root\n700 root\n600 root' ]] ||
 	fail "$(stat -c '%n %a %U' /run/rdmad /var/lib/rdmad /run/rdmad/rdmad.sock)"
@@ -91,7 +91,7 @@ is NRestarts 2
 # ---- reload ----
 
 pid=$(show MainPID)
-has_error() { rdmad status --json | grep -q '"error": ".*lab.conf'; }
+has_error() { [[ $(rdmad status --json) == *'"error": "'*lab.conf* ]]; }
 # When the configuration was read.
 loaded() { rdmad status --json | grep '"loaded"'; }
 is_newer() { [[ $(loaded) != "$1" ]] && ! has_error; }
@@ -123,7 +123,7 @@ with() {
 	systemctl restart $unit
 	running
 	for module in "${@:2}"; do
-		rdmad status | grep -q "$module"
+		[[ $(rdmad status) == *"$module"* ]]
 	done
 	check_privileges "$1"
 }

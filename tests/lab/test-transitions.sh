@@ -15,16 +15,13 @@ counted() {
 
 # Waits for it, and then that no more come.
 expect_changes() {
-	local until=$((SECONDS + 10))
-	until counted "$1" || ((SECONDS >= until)); do
-		sleep 0.2
-	done
+	lab_wait 10 counted "$1"
 	sleep 1.5
 	counted "$1" || fail "$(($(of_port transitions) - before)) changes, not $1"
 }
 
 hears() {
-	lab_client devices rxe0 --json | grep -q '"verbs_problem": null'
+	lab_client devices rxe0 --json >device.json && grep -q '"verbs_problem": null' device.json
 }
 
 carrier() {

@@ -140,7 +140,7 @@ class Kubelet:
             return {id: (id in resource.healthy, resource.numa.get(id))
                     for id in sorted(resource.healthy | resource.unhealthy)}
 
-    def wait_for(self, condition, timeout=10.0):
+    def wait_for(self, condition, timeout=60.0):
         """Until condition() is true; it is looked at when something about resources changes."""
         deadline = time.monotonic() + timeout
         manager = self.manager
@@ -152,7 +152,7 @@ class Kubelet:
                 manager.changed.wait(min(left, 0.2))
         return True
 
-    def wait(self, name, allocatable, timeout=10.0):
+    def wait(self, name, allocatable, timeout=60.0):
         """Until a connected resource has exactly that many allocatable devices."""
         def ready():
             found = self.resources().get(name)

@@ -2,7 +2,6 @@
 /* Clients of two addresses at one public listener: many at 127.0.0.2, and one at 127.0.0.3 */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <rdmad/fd.h>
 #include <rdmad/loop.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,6 +22,7 @@ typedef struct {
 	RdmadLoop *loop;
 	RdmadHttp *http;
 	RdmadEvent *tick;
+	int keeper; /* bound to the port, so that the kernel gives it to nobody else */
 	guint16 port;
 	int crowd[CROWD_SIZE], other;
 	guint of_crowd, of_other; /* numbers of handled requests */
@@ -74,15 +74,18 @@ static void turn(Fixture *f, guint n)
 		rdmad_loop_turn(f->loop);
 }
 
-static guint16 free_port(void)
+static void keep_port(Fixture *f)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
 	socklen_t size = sizeof(address);
-	rdmad_autofd int fd = socket(AF_INET, SOCK_STREAM, 0);
+	const int on = 1;
 
-	g_assert_cmpint(bind(fd, (struct sockaddr *)&address, size), ==, 0);
-	g_assert_cmpint(getsockname(fd, (struct sockaddr *)&address, &size), ==, 0);
-	return ntohs(address.sin_port);
+	f->keeper = socket(AF_INET, SOCK_STREAM, 0);
+	g_assert_cmpint(setsockopt(f->keeper, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), ==, 0);
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	g_assert_cmpint(bind(f->keeper, (struct sockaddr *)&address, size), ==, 0);
+	g_assert_cmpint(getsockname(f->keeper, (struct sockaddr *)&address, &size), ==, 0);
+	f->port = ntohs(address.sin_port);
 }
 
 static int connect_from(const Fixture *f, const char *source)
@@ -109,7 +112,7 @@ static void setup(Fixture *f, gconstpointer data)
 	f->tick = rdmad_loop_add_timer(f->loop, NULL, tick, f);
 	rdmad_event_arm(f->tick, 5);
 	f->http = rdmad_http_new(f->loop, &limits, &error);
-	f->port = free_port();
+	keep_port(f);
 	address = g_strdup_printf("127.0.0.1:%u", f->port);
 	rdmad_http_listen(f->http, NULL, address, NULL, &error);
 	g_assert_no_error(error);
@@ -124,6 +127,7 @@ static void teardown(Fixture *f, gconstpointer data)
 	for (guint i = 0; i < CROWD_SIZE; i++)
 		close(f->crowd[i]);
 	close(f->other);
+	close(f->keeper);
 	rdmad_http_free(f->http);
 	rdmad_event_free(f->tick);
 	rdmad_loop_free(f->loop);

@@ -107,7 +107,7 @@ static void run_until_happened(Fixture *f, const char *kind)
 {
 	g_autoptr(RdmadEvent) limit = rdmad_loop_add_timer(f->loop, NULL, too_late, (gpointer)kind);
 
-	rdmad_event_arm(limit, 10000);
+	rdmad_event_arm(limit, 60000);
 	while (!happened(f, kind))
 		rdmad_loop_turn(f->loop);
 }
@@ -246,7 +246,7 @@ static void run_until_state(Fixture *f, guint i, int wanted)
 	g_autoptr(RdmadEvent) limit =
 		rdmad_loop_add_timer(f->loop, NULL, too_late, (gpointer) "a port's state");
 
-	rdmad_event_arm(limit, 10000);
+	rdmad_event_arm(limit, 60000);
 	while (state(f, i) != wanted)
 		rdmad_loop_turn(f->loop);
 }
