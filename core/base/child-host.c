@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <sched.h>
@@ -25,7 +26,18 @@ int rdmad_child_host_namespaces(void)
 	return same ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWCGROUP;
 }
 
-/* The second path is that of systemd's hybrid hierarchy. */
+/* Returns whether the errno says that rdmad has no cgroups here.  Other errors may pass. */
+static gboolean is_refusal(int errnum)
+{
+	static const int refusals[] = { ENOENT, ENOTDIR, EACCES, EPERM, EROFS, EBUSY, EOPNOTSUPP };
+
+	for (guint i = 0; i < G_N_ELEMENTS(refusals); i++)
+		if (errnum == refusals[i])
+			return TRUE;
+	return FALSE;
+}
+
+/* The second path is that of systemd's hybrid hierarchy.  Returns -1 with errno; ENOENT: there is no tree. */
 static int tree_open(void)
 {
 	static const char *const places[] = { "/proc/1/root/sys/fs/cgroup",
@@ -35,9 +47,14 @@ static int tree_open(void)
 		rdmad_autofd int fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		struct statfs fs;
 
-		if (fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == CGROUP2_MAGIC)
+		if (fd < 0 || fstatfs(fd, &fs) < 0) {
+			if (!is_refusal(errno))
+				return -1;
+		} else if (fs.f_type == CGROUP2_MAGIC) {
 			return rdmad_steal_fd(&fd);
+		}
 	}
+	errno = ENOENT;
 	return -1;
 }
 
@@ -52,30 +69,40 @@ static void cgroup_kill(int cgroup)
 /* Root without CAP_DAC_OVERRIDE cannot write to the root of the tree, but to systemd's slice. */
 static const char *const parents[] = { "", "system.slice/" };
 
-int rdmad_child_cgroup_open(const char *name)
+static int cgroup_make(int tree, const char *parent, const char *name)
 {
-	rdmad_autofd int tree = tree_open();
-	int cgroup = -1;
+	g_autofree char *path = g_strconcat(parent, name, NULL);
 
-	for (guint i = 0; tree >= 0 && cgroup < 0 && i < G_N_ELEMENTS(parents); i++) {
-		g_autofree char *path = g_strconcat(parents[i], name, NULL);
-
-		if (mkdirat(tree, path, 0755) < 0 && errno != EEXIST)
-			rdmad_debug("cannot make the cgroup %s: %s", path, g_strerror(errno));
-		cgroup = openat(tree, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	}
-	/* Processes may be left from a daemon that died. */
-	if (cgroup >= 0)
-		cgroup_kill(cgroup);
-	return cgroup;
+	if (mkdirat(tree, path, 0755) < 0 && errno != EEXIST)
+		return -1;
+	return openat(tree, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-void rdmad_child_cgroup_join(int cgroup)
+gboolean rdmad_child_cgroup_open(const char *name, int *cgroup, GError **error)
+{
+	rdmad_autofd int tree = tree_open();
+
+	*cgroup = -1;
+	for (guint i = 0; tree >= 0 && *cgroup < 0 && i < G_N_ELEMENTS(parents); i++) {
+		*cgroup = cgroup_make(tree, parents[i], name);
+		if (*cgroup < 0 && !is_refusal(errno))
+			break;
+	}
+	if (*cgroup < 0 && !is_refusal(errno))
+		return rdmad_error_errno(error, errno, "cannot make the cgroup %s", name);
+	/* Processes may be left from a daemon that died. */
+	if (*cgroup >= 0)
+		cgroup_kill(*cgroup);
+	else
+		rdmad_debug("there is no cgroup %s: %s", name, g_strerror(errno));
+	return TRUE;
+}
+
+gboolean rdmad_child_cgroup_join(int cgroup)
 {
 	const int fd = cgroup < 0 ? -1 : openat(cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 
-	if (fd >= 0)
-		(void)!write(fd, "0", 1);
+	return cgroup < 0 || (fd >= 0 && write(fd, "0", 1) == 1) || is_refusal(errno);
 }
 
 /* The kernel reports changes of the file as urgent data. */

@@ -47,7 +47,7 @@ struct RdmadChild {
 	gpointer data;
 };
 
-typedef enum { STEP_HOST, STEP_NETNS, STEP_DESCRIPTORS, STEP_EXEC } Step;
+typedef enum { STEP_HOST, STEP_CGROUP, STEP_NETNS, STEP_DESCRIPTORS, STEP_EXEC } Step;
 
 typedef struct {
 	Step step;
@@ -112,7 +112,8 @@ static void G_GNUC_NORETURN launch_run(const Launch *launch)
 	if (launch->host >= 0 && setns(launch->host, launch->namespaces) < 0)
 		launch_fail(launch, STEP_HOST);
 	/* Joined after setns(): the kernel forbids moves out of the cgroup namespace. */
-	rdmad_child_cgroup_join(launch->cgroup);
+	if (!rdmad_child_cgroup_join(launch->cgroup))
+		launch_fail(launch, STEP_CGROUP);
 	if (spec->netns > 0 && setns(spec->netns, CLONE_NEWNET) < 0)
 		launch_fail(launch, STEP_NETNS);
 	if (dup2(launch->input, STDIN_FILENO) < 0 || dup2(launch->output, STDOUT_FILENO) < 0 ||
@@ -260,6 +261,7 @@ static gboolean child_ran(const RdmadChild *child, GError **error)
 {
 	static const char *const steps[] = {
 		[STEP_HOST] = "cannot enter the namespaces of PID 1 for",
+		[STEP_CGROUP] = "cannot enter the cgroup of",
 		[STEP_NETNS] = "cannot enter the network namespace for",
 		[STEP_DESCRIPTORS] = "cannot set up the descriptors of",
 		[STEP_EXEC] = "cannot run",
@@ -365,7 +367,9 @@ static gboolean launch_place(Launch *launch, RdmadChild *child, GError **error)
 
 	if (spec->cgroup) {
 		child->cgroup_name = g_strdup(spec->cgroup);
-		child->cgroup = launch->cgroup = rdmad_child_cgroup_open(spec->cgroup);
+		if (!rdmad_child_cgroup_open(spec->cgroup, &child->cgroup, error))
+			return FALSE;
+		launch->cgroup = child->cgroup;
 	}
 	if (!spec->on_host)
 		return TRUE;

@@ -397,6 +397,7 @@ def enter_private_host():
     if os.environ.get(HOST) == "private":
         subprocess.run(["umount", "-R", "-l", "/sys/fs/cgroup"], check=True)
         subprocess.run(["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"], check=True)
+        os.mkdir("/sys/fs/cgroup/system.slice")     # where one is made if it is refused at the top
         # A machine without a kernel of its own has no /lib/modules.
         with tempfile.TemporaryDirectory() as scratch:
             subprocess.run(["mount", "-t", "tmpfs", "tmpfs", scratch], check=True)

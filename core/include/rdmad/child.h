@@ -28,8 +28,8 @@ typedef struct {
 	 * the node if rdmad is in a container.  `argv` and `cgroup` are paths there. */
 	gboolean on_host;
 	/* Name of a cgroup for this child alone, at the top of the cgroup v2 tree or in systemd's
-	 * system.slice: outside the limits of rdmad's own.  If it cannot be made, the child runs
-	 * without.  NULL: none. */
+	 * system.slice: outside the limits of rdmad's own.  Where the kernel has none or refuses it, the
+	 * child runs without; after another error it is not started.  NULL: none. */
 	const char *cgroup;
 	guint deadline_ms; /* from the start to SIGTERM; 0: none */
 	guint grace_ms;	   /* from SIGTERM to SIGKILL; 0: RDMAD_CHILD_GRACE_MS */
