@@ -136,6 +136,11 @@ void machine_make(const char *root)
 	}
 }
 
+const char *machine_root(void)
+{
+	return machine.root;
+}
+
 const char *machine_boot_id(void)
 {
 	return machine.boot_id;
@@ -173,18 +178,22 @@ guint machine_process_begin(void)
 	return pid;
 }
 
+void machine_process_end(guint pid)
+{
+	g_autofree char *dir = process_path(pid);
+
+	disk_empty_directory(dir);
+	rmdir(dir);
+}
+
 static void processes_end(void)
 {
 	g_autofree char *pods = path_of(PODS);
 
 	make(pods);
 	disk_empty_directory(pods);
-	while (machine.processes) {
-		g_autofree char *dir = process_path(FIRST_PID + --machine.processes);
-
-		disk_empty_directory(dir);
-		rmdir(dir);
-	}
+	while (machine.processes)
+		machine_process_end(FIRST_PID + --machine.processes);
 	machine.booted_us = clock_now_us();
 }
 
