@@ -306,14 +306,19 @@ static char *variable(const RdmadChildSpec *spec, const char *name)
 	return g_strdup(g_environ_getenv((char **)spec->envp, name) ?: "");
 }
 
+static End end_choose(void)
+{
+	return ipam.calm ? END_WELL
+			 : (End)decide_rarely(ipam.decisions, DECIDE_IPAM, ipam.fails ? 2 : RARITY,
+					      N_ENDS);
+}
+
 static void child_run(RdmadChild *child, RdmadLoop *loop, RdmadModule *owner, guint deadline_ms)
 {
-	const guint how =
-		decide_rarely(ipam.decisions, DECIDE_IPAM, ipam.fails ? 2 : RARITY, N_ENDS);
 	const guint ms = durations_ms[decide_rarely(ipam.decisions, DECIDE_IPAM, 4,
 						    G_N_ELEMENTS(durations_ms))];
 
-	child->end = ipam.calm ? END_WELL : (End)how;
+	child->end = end_choose();
 	child->timer = rdmad_loop_add_timer(loop, NULL, child_due, child);
 	rdmad_event_arm(child->timer, child->end == END_NEVER ? deadline_ms : ms);
 	rdmad_owned_enter(&child->owned, loop, owner, child_reap, child);

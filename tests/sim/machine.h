@@ -25,7 +25,7 @@ const char *machine_boot_id(void);
 /* Changes boot_id and removes all cgroups. */
 void machine_reboot(void);
 
-/* Returns its ID.  A process that has ended is only no longer in a cgroup. */
+/* Returns its ID.  A pod's process that has ended is only no longer in a cgroup. */
 guint machine_process_begin(void);
 /* Removes the process from /proc. */
 void machine_process_end(guint pid);
