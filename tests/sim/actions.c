@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "children.h"
 #include "clock.h"
 #include "executor.h"
 #include "ipam.h"
@@ -187,7 +188,7 @@ static void ipam_fail(void)
 {
 	static const gint64 for_us[] = { 1 * SIM_S, 40 * SIM_S };
 
-	ipam_set_failing(TRUE);
+	children_set_failing(TRUE);
 	actions.later_us[LATER_IPAM] =
 		clock_now_us() +
 		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
@@ -241,6 +242,7 @@ static void power_cut(void)
 	kubelet_stop(actions.forgets);
 	disk_cut_power(actions.outcome);
 	ipam_cut_power(actions.outcome);
+	children_cut_power();
 	executor_cut_power();
 	node_clear_run();
 	machine_reboot();
@@ -392,7 +394,7 @@ static void pending_due(Later later)
 		network_set_refusing(FALSE);
 		break;
 	case LATER_IPAM:
-		ipam_set_failing(FALSE);
+		children_set_failing(FALSE);
 		break;
 	case N_LATER:
 		break;
@@ -439,7 +441,7 @@ void actions_end_faults(void)
 	}
 	ended_delete();
 	runtime_end_deviations();
-	ipam_end_deviations();
+	children_end_deviations();
 	node_configure(NODE_CONFIG_SAME);
 	life_reload();
 	kubelet_sync_pods();
@@ -492,6 +494,7 @@ void actions_begin(const char *root, Decisions *decisions)
 	pods_begin();
 	kubelet_begin(dir, &actions.era, &kubelet_ops, decisions);
 	executor_begin(kubelet_loop(), decisions);
+	children_begin(kubelet_loop(), decisions);
 	runtime_begin(kubelet_loop(), &runtime_ops, decisions);
 	kubelet_start();
 }
@@ -500,6 +503,7 @@ void actions_end(void)
 {
 	runtime_end();
 	executor_end();
+	children_end();
 	kubelet_end();
 	for (guint i = pods_all()->len; i-- > 0;) {
 		Pod *pod = pods_all()->pdata[i];

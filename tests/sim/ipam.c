@@ -1,61 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ipam.h"
 
-#include <errno.h>
 #include <glib/gstdio.h>
-#include <jansson.h>
-#include <rdmad/child.h>
-#include <rdmad/loop.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/pidfd.h>
 
-#include "base/owned.h"
 #include "clock.h"
-#include "descriptors.h"
-#include "hardware/sysroot.h"
-#include "life.h"
-#include "machine.h"
 #include "plants.h"
-#include "turns.h"
 
 #define SUBNET	     "10.7.0.%u/16"
 #define LEASES_MAX   254u
 #define WRITEBACK_US (30 * SIM_S)
-#define RARITY	     16u
-
-/* Codes of errors, CNI specification and its library. */
-#define CODE_ENVIRONMENT 4
-#define CODE_AGAIN	 11
-#define CODE_INTERNAL	 999
-
-typedef enum {
-	END_WELL,
-	END_AGAIN,
-	END_REFUSED,
-	END_KILLED, /* by a signal */
-	END_SILENT, /* without an answer */
-	END_NEVER,  /* before its deadline */
-	N_ENDS,
-} End;
-
-static const guint durations_ms[] = { 8, 1, 300, 9000 };
-
-/* A run of the plugin. */
-struct RdmadChild {
-	RdmadOwned owned;
-	guint pid;
-	char *command, *container, *ifname;
-	End end;
-	RdmadEvent *timer; /* NULL: the life ended before the plugin was executed */
-	RdmadChildDone done;
-	gpointer data;
-};
 
 static struct {
 	Decisions *decisions;
 	IpamUse use;
-	gboolean fails, calm;
 	char *path;
 	GPtrArray *leases; /* of IpamLease */
 	GPtrArray *freed;  /* the same: those that a power failure may bring back */
@@ -133,7 +90,7 @@ static void lease_end(IpamLease *lease)
 
 /* ---- the work of a run ---- */
 
-static char *G_GNUC_PRINTF(2, 3) error_text(int code, const char *format, ...)
+char *ipam_error(int code, const char *format, ...)
 {
 	char message[128];
 	va_list args;
@@ -146,213 +103,44 @@ static char *G_GNUC_PRINTF(2, 3) error_text(int code, const char *format, ...)
 }
 
 /* Returns the answer of an ADD. */
-static char *add(const RdmadChild *child, int *status)
+static char *add(const IpamCall *call, int *status)
 {
-	const IpamLease *lease = lease_find(child->container, child->ifname);
+	const IpamLease *lease = lease_find(call->container, call->ifname);
 	char text[RDMAD_IP_TEXT];
 
 	*status = lease != NULL;
 	if (lease)
-		return error_text(CODE_INTERNAL, "%s has been allocated to %s already",
-				  rdmad_ip_text(&lease->address, FALSE, text), child->container);
-	lease = lease_make(child->container, child->ifname);
+		return ipam_error(IPAM_CODE_INTERNAL, "%s has been allocated to %s already",
+				  rdmad_ip_text(&lease->address, FALSE, text), call->container);
+	lease = lease_make(call->container, call->ifname);
 	return g_strdup_printf("{\"cniVersion\":\"1.0.0\",\"ips\":[{\"address\":\"%s\"}]}",
 			       rdmad_ip_text(&lease->address, TRUE, text));
 }
 
-/* Returns the answer; NULL: empty. */
-static char *work(const RdmadChild *child, int *status)
+char *ipam_work(const IpamCall *call, int *status)
 {
-	IpamLease *lease = lease_find(child->container, child->ifname);
+	IpamLease *lease = lease_find(call->container, call->ifname);
 
-	if (g_str_equal(child->command, "ADD"))
-		return add(child, status);
+	if (g_str_equal(call->command, "ADD"))
+		return add(call, status);
 	*status = 0;
-	if (g_str_equal(child->command, "DEL")) {
+	if (g_str_equal(call->command, "DEL")) {
 		if (lease && !plant_skips_release())
 			lease_end(lease);
 		return NULL;
 	}
 	*status = 1;
-	if (!g_str_equal(child->command, "CHECK"))
-		return error_text(CODE_ENVIRONMENT, "unknown CNI_COMMAND: %s", child->command);
+	if (!g_str_equal(call->command, "CHECK"))
+		return ipam_error(IPAM_CODE_ENVIRONMENT, "unknown CNI_COMMAND: %s", call->command);
 	*status = lease == NULL;
-	return lease ? NULL : error_text(CODE_INTERNAL, "no address of %s", child->container);
+	return lease ? NULL : ipam_error(IPAM_CODE_INTERNAL, "no address of %s", call->container);
 }
 
-/* ---- the process of a run; its files are not rdmad's ---- */
-
-static guint process_begin(void)
+void ipam_call_clear(IpamCall *call)
 {
-	const gboolean was = turns_in_rdmad();
-	guint pid;
-
-	turns_set_in_rdmad(FALSE);
-	pid = machine_process_begin();
-	turns_set_in_rdmad(was);
-	return pid;
-}
-
-static void process_end(guint pid)
-{
-	const gboolean was = turns_in_rdmad();
-
-	turns_set_in_rdmad(FALSE);
-	machine_process_end(pid);
-	turns_set_in_rdmad(was);
-}
-
-/* ---- the end of a run ---- */
-
-static void child_free(RdmadChild *child)
-{
-	process_end(child->pid);
-	if (child->owned.list)
-		rdmad_owned_leave(&child->owned);
-	rdmad_event_free(child->timer);
-	g_free(child->command);
-	g_free(child->container);
-	g_free(child->ifname);
-	g_free(child);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadChild, child_free)
-
-/* Returns the answer. */
-static char *child_work(const RdmadChild *child, RdmadChildResult *result)
-{
-	g_autofree char *unsaid = NULL;
-	int status = 1;
-
-	result->exit_status = 1;
-	if (child->end == END_WELL)
-		return work(child, &result->exit_status);
-	if (child->end == END_AGAIN)
-		return error_text(CODE_AGAIN, "try again");
-	if (child->end == END_REFUSED)
-		return error_text(CODE_INTERNAL, "no");
-	if (decide_yes(DECIDE_IPAM))
-		unsaid = work(child, &status);
-	/* An empty answer is what a successful DEL has. */
-	if (child->end == END_SILENT) {
-		result->exit_status = g_str_equal(child->command, "ADD") ? status : 1;
-		return NULL;
-	}
-	result->exit_status = -1;
-	result->signal = SIGTERM;
-	result->timed_out = child->end == END_NEVER;
-	return NULL;
-}
-
-static void child_due(gpointer data)
-{
-	g_autoptr(RdmadChild) child = data;
-	RdmadChildResult result = { 0 };
-	g_autofree char *answer = child_work(child, &result);
-
-	decisions_note(ipam.decisions, "ipam %s %.8s %s: %d %s", child->command, child->container,
-		       child->ifname, result.exit_status, answer ? answer : "");
-	result.output = (RdmadChildOutput){ answer ? answer : "", answer ? strlen(answer) : 0, 0 };
-	result.errors = (RdmadChildOutput){ "", 0, 0 };
-	rdmad_owned_leave(&child->owned);
-	child->done(&result, NULL, child->data);
-}
-
-/* ---- replaced functions ---- */
-
-#define INSTEAD_OF(type, name, ...)                                                                \
-	type __wrap_##name(__VA_ARGS__);                                                           \
-	type __wrap_##name(__VA_ARGS__)
-
-/* The plugin may complete its work before the signal arrives, also when rdmad has ended. */
-INSTEAD_OF(void, rdmad_child_cancel, RdmadChild *child)
-{
-	g_autofree char *unsaid = NULL;
-	int status;
-
-	if (!child)
-		return;
-	if (child->timer && child->end != END_AGAIN && child->end != END_REFUSED &&
-	    decide_yes(DECIDE_IPAM))
-		unsaid = work(child, &status);
-	child_free(child);
-}
-
-INSTEAD_OF(void, rdmad_child_terminate, RdmadChild *child)
-{
-	if (!life_effect() || !child->timer)
-		return;
-	if (child->end == END_NEVER || decide_yes(DECIDE_IPAM))
-		child->end = END_KILLED;
-	rdmad_event_arm(child->timer, 1);
-}
-
-static void child_reap(gpointer object)
-{
-	__wrap_rdmad_child_cancel(object);
-}
-
-static void config_check(const RdmadChildSpec *spec)
-{
-	json_t *json = json_loadb(spec->input, spec->input_size, 0, NULL);
-
-	g_assert_cmpstr(json_string_value(json_object_get(json, "name")), ==, IPAM_NETWORK);
-	g_assert_cmpstr(json_string_value(json_object_get(json_object_get(json, "ipam"), "type")),
-			==, IPAM_TYPE);
-	json_decref(json);
-}
-
-static char *variable(const RdmadChildSpec *spec, const char *name)
-{
-	return g_strdup(g_environ_getenv((char **)spec->envp, name) ?: "");
-}
-
-static End end_choose(void)
-{
-	return ipam.calm ? END_WELL
-			 : (End)decide_rarely(ipam.decisions, DECIDE_IPAM, ipam.fails ? 2 : RARITY,
-					      N_ENDS);
-}
-
-static void child_run(RdmadChild *child, RdmadLoop *loop, RdmadModule *owner, guint deadline_ms)
-{
-	const guint ms = durations_ms[decide_rarely(ipam.decisions, DECIDE_IPAM, 4,
-						    G_N_ELEMENTS(durations_ms))];
-
-	child->end = end_choose();
-	child->timer = rdmad_loop_add_timer(loop, NULL, child_due, child);
-	rdmad_event_arm(child->timer, child->end == END_NEVER ? deadline_ms : ms);
-	rdmad_owned_enter(&child->owned, loop, owner, child_reap, child);
-}
-
-INSTEAD_OF(RdmadChild *, rdmad_child_start, RdmadLoop *loop, RdmadModule *owner,
-	   const RdmadChildSpec *spec, RdmadChildDone done, gpointer data, GError **error)
-{
-	g_autoptr(RdmadChild) child = g_new0(RdmadChild, 1);
-
-	config_check(spec);
-	child->pid = process_begin();
-	child->command = variable(spec, "CNI_COMMAND");
-	child->container = variable(spec, "CNI_CONTAINERID");
-	child->ifname = variable(spec, "CNI_IFNAME");
-	child->done = done;
-	child->data = data;
-	if (spec->born && !spec->born((pid_t)child->pid, data, error))
-		return NULL;
-	if (life_effect())
-		child_run(child, loop, owner, spec->deadline_ms);
-	return g_steal_pointer(&child);
-}
-
-/* Records of processes (modules/cni/ipam/records.c) are compared with the machine's. */
-INSTEAD_OF(RdmadSysroot *, rdmad_sysroot_new_live, GError **error)
-{
-	return rdmad_sysroot_new(machine_root(), error);
-}
-
-/* No process of a plugin outlives its rdmad. */
-int pidfd_open(pid_t pid, unsigned flags)
-{
-	return descriptor_fail(ESRCH);
+	g_free(call->command);
+	g_free(call->container);
+	g_free(call->ifname);
 }
 
 /* ---- a power failure ---- */
@@ -418,16 +206,6 @@ const GPtrArray *ipam_leases(void)
 	return ipam.leases;
 }
 
-void ipam_set_failing(gboolean fails)
-{
-	ipam.fails = fails;
-}
-
-void ipam_end_deviations(void)
-{
-	ipam.calm = TRUE;
-}
-
 /* ---- life cycle ---- */
 
 static void plugin_install(const char *root)
@@ -448,7 +226,6 @@ void ipam_begin(const char *root, Decisions *decisions, IpamUse use)
 	plugin_install(root);
 	ipam.decisions = decisions;
 	ipam.use = use;
-	ipam.fails = ipam.calm = FALSE;
 	ipam.leases = g_ptr_array_new_with_free_func(lease_free);
 	ipam.freed = g_ptr_array_new_with_free_func(lease_free);
 }

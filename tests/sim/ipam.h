@@ -2,11 +2,6 @@
 /*
  * An IPAM plugin like host-local, with its leases
  *
- * It replaces rdmad's child processes (rdmad/child.h) by runs of this plugin, which take time.  A
- * run makes or frees a lease when it ends.  It may answer with an error, end by a signal, without an
- * answer or not at all; the last three before or after the change of its lease.  When rdmad ends, the
- * kernel kills the plugin, which is before or after that change too.
- *
  * host-local writes leases without fsync, so a power failure loses the changes of the last half
  * minute: a new lease is lost, or its file is empty; a freed lease is there again.  An empty file
  * names nobody who could free it.
@@ -33,6 +28,23 @@ typedef struct {
 	gint64 made_us, freed_us;
 } IpamLease;
 
+/* The environment of a run. */
+typedef struct {
+	char *command, *container, *ifname;
+} IpamCall;
+
+void ipam_call_clear(IpamCall *call);
+
+/* Codes of errors: the specification of CNI, and the library of its plugins. */
+#define IPAM_CODE_ENVIRONMENT 4
+#define IPAM_CODE_AGAIN	      11
+#define IPAM_CODE_INTERNAL    999
+
+/* Returns the answer of a failed run. */
+char *ipam_error(int code, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Does the work of a run; returns its answer, or NULL if that is empty. */
+char *ipam_work(const IpamCall *call, int *status);
+
 /* Installs the plugin below `root`. */
 void ipam_begin(const char *root, Decisions *decisions, IpamUse use);
 void ipam_end(void);
@@ -44,8 +56,4 @@ const char *ipam_path(void);
 /* Returns an array of IpamLease. */
 const GPtrArray *ipam_leases(void);
 
-/* Makes half of the runs fail. */
-void ipam_set_failing(gboolean fails);
-/* Makes all runs end well. */
-void ipam_end_deviations(void);
 void ipam_cut_power(DiskOutcome outcome);
