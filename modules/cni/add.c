@@ -542,8 +542,7 @@ static void choose(CniOperation *op)
 		cni_refuse(&problem, CNI_ERROR_DEVICE,
 			   "%s, which the pod was allocated, is not there now", missing);
 	else if (annotation_read(op, &problem))
-		op->choices = cni_slots_choose(op->cni, op->request, slots, op->entries,
-					       op->devices, &problem);
+		op->choices = cni_slots_choose(op, slots, &problem);
 	if (!op->choices) {
 		cni_add_fail(op, problem);
 		return;

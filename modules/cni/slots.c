@@ -117,25 +117,24 @@ static void uses_collect(CniAttachment *attachment, gpointer data)
 	}
 }
 
-GPtrArray *cni_slots_choose(Cni *cni, const CniRequest *request, const GArray *slots,
-			    const GPtrArray *entries, GPtrArray *devices, GError **error)
+GPtrArray *cni_slots_choose(CniOperation *op, const GArray *slots, GError **error)
 {
-	RdmadInventory *inventory = rdmad_module_inventory(cni->self);
+	RdmadInventory *inventory = rdmad_module_inventory(op->cni->self);
 	g_autoptr(GArray) uses = g_array_new(FALSE, TRUE, sizeof(CniUse));
-	CniChoiceInput input = { .settings = cni->settings,
-				 .request = request,
+	CniChoiceInput input = { .settings = op->settings,
+				 .request = op->request,
 				 .slots = (const CniSlot *)(gpointer)slots->data,
 				 .n_slots = slots->len };
 
 	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
-		g_ptr_array_add(devices,
+		g_ptr_array_add(op->devices,
 				(gpointer)rdmad_device_ref(rdmad_inventory_nth(inventory, i)));
-	cni_journal_foreach(cni->journal, uses_collect, uses);
-	input.devices = (const RdmadDevice *const *)devices->pdata;
-	input.n_devices = devices->len;
+	cni_journal_foreach(op->cni->journal, uses_collect, uses);
+	input.devices = (const RdmadDevice *const *)op->devices->pdata;
+	input.n_devices = op->devices->len;
 	input.uses = (const CniUse *)(gpointer)uses->data;
 	input.n_uses = uses->len;
-	return cni_choose(&input, entries, error);
+	return cni_choose(&input, op->entries, error);
 }
 
 CniGids cni_slots_gids(Cni *cni, const CniChoice *choice)
