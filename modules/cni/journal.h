@@ -32,6 +32,8 @@ typedef void (*CniJournalDone)(const GError *error, gpointer data);
 /* Writes the attachment in its state at the end of the turn. */
 void cni_journal_write(CniJournal *journal, CniAttachment *attachment, CniJournalDone done,
 		       gpointer data);
-/* Removes the attachment from the database, then from memory.  On failure it stays in both. */
+/* Removes the attachment from the database, then from memory.  On failure it stays in both.
+ *
+ * An attachment that could not be written or removed is written with the next entry of any other. */
 void cni_journal_remove(CniJournal *journal, CniAttachment *attachment, CniJournalDone done,
 			gpointer data);

@@ -78,10 +78,9 @@ void cni_check_start(CniOperation *op);
  * podresources may change the result.  `missing`: a device of the pod that the inventory does not
  * have, or NULL. */
 GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, const char **missing);
-/* Runs cni_choose() with the settings of the operation, whose `devices` then hold references to the
- * devices of the choices; their slots are valid until the turn of the loop ends.  Errors as those of
- * cni_choose(). */
-GPtrArray *cni_slots_choose(const CniOperation *op, const GArray *slots, GError **error);
+/* Runs cni_choose().  The operation holds references to the devices and the settings of the choices;
+ * their slots are valid until the turn of the loop ends.  Errors as those of cni_choose(). */
+GPtrArray *cni_slots_choose(CniOperation *op, const GArray *slots, GError **error);
 /* Counts the GIDs of the device of a choice.  The capacity comes from the look. */
 CniGids cni_slots_gids(Cni *cni, const CniChoice *choice);
 

@@ -117,7 +117,7 @@ static void uses_collect(CniAttachment *attachment, gpointer data)
 	}
 }
 
-GPtrArray *cni_slots_choose(const CniOperation *op, const GArray *slots, GError **error)
+GPtrArray *cni_slots_choose(CniOperation *op, const GArray *slots, GError **error)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(op->cni->self);
 	g_autoptr(GArray) uses = g_array_new(FALSE, TRUE, sizeof(CniUse));

@@ -67,10 +67,18 @@ static void removed(const GError *error, gpointer data)
 	undo_end(data, error);
 }
 
+/* Steps that were undone must not be undone again: the NIC may be another pod's by then. */
+static void steps_forget(CniAttachment *attachment)
+{
+	g_clear_pointer(&attachment->steps, g_free);
+	attachment->state = CNI_STATE_PLANNED;
+}
+
 static void finish(CniUndo *undo)
 {
 	detach(undo->cni, undo->attachment);
 	if (!undo->is_left) {
+		steps_forget(undo->attachment);
 		cni_journal_remove(undo->cni->journal, undo->attachment, removed, undo);
 		return;
 	}
@@ -82,18 +90,15 @@ static void finish(CniUndo *undo)
 
 static void ipam_next(CniUndo *undo);
 
-/* The NICs are free for other pods.  Steps that were undone must not be undone again: the NIC may be
- * another pod's by then. */
+/* The NICs are free for other pods. */
 static void ipam_fail(CniUndo *undo, const GError *error)
 {
 	CniAttachment *attachment = undo->attachment;
 
 	undo->problem = g_error_copy(error);
 	detach(undo->cni, attachment);
-	if (!undo->is_left) {
-		g_clear_pointer(&attachment->steps, g_free);
-		attachment->state = CNI_STATE_PLANNED;
-	}
+	if (!undo->is_left)
+		steps_forget(attachment);
 	cni_journal_write(undo->cni->journal, attachment, removed, undo);
 }
 

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "children.h"
 #include "clock.h"
 #include "executor.h"
+#include "ipam.h"
 #include "judge.h"
 #include "kubelet.h"
 #include "life.h"
@@ -20,12 +22,13 @@
 #define WINDOW_US   SIM_S
 
 static const char *const names[N_ACTIONS] = {
-	"nothing", "pod",  "burst",  "exit",	"delete",   "restart", "reload", "second",
-	"stop",	   "gc",   "status", "check",	"kubelet",  "wipe",    "hang",	 "port",
-	"plug",	   "disk", "clock",  "suspend", "executor", "netlink", "crash",	 "power",
+	"nothing", "pod",  "burst", "exit",   "delete", "restart", "reload",
+	"second",  "stop", "gc",    "status", "check",	"kubelet", "wipe",
+	"hang",	   "port", "plug",  "disk",   "clock",	"suspend", "executor",
+	"netlink", "ipam", "crash", "power",
 };
 
-typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, N_LATER } Later;
+typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, LATER_IPAM, N_LATER } Later;
 
 static struct {
 	Decisions *decisions;
@@ -181,6 +184,16 @@ static void netlink_fail(void)
 		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
 }
 
+static void ipam_fail(void)
+{
+	static const gint64 for_us[] = { 1 * SIM_S, 40 * SIM_S };
+
+	children_set_failing(TRUE);
+	actions.later_us[LATER_IPAM] =
+		clock_now_us() +
+		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
+}
+
 static void clock_change(void)
 {
 	static const gint64 by_s[] = { 3600, -3600, 315360000, -315360000 };
@@ -228,6 +241,8 @@ static void power_cut(void)
 	judge_restarted(actions.forgets);
 	kubelet_stop(actions.forgets);
 	disk_cut_power(actions.outcome);
+	ipam_cut_power(actions.outcome);
+	children_cut_power();
 	executor_cut_power();
 	node_clear_run();
 	machine_reboot();
@@ -346,6 +361,9 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_NETLINK:
 		netlink_fail();
 		break;
+	case ACTION_IPAM:
+		ipam_fail();
+		break;
 	case ACTION_CRASH:
 	case ACTION_POWER:
 		crash_soon(action == ACTION_POWER);
@@ -374,6 +392,9 @@ static void pending_due(Later later)
 		break;
 	case LATER_NETLINK:
 		network_set_refusing(FALSE);
+		break;
+	case LATER_IPAM:
+		children_set_failing(FALSE);
 		break;
 	case N_LATER:
 		break;
@@ -420,6 +441,7 @@ void actions_end_faults(void)
 	}
 	ended_delete();
 	runtime_end_deviations();
+	children_end_deviations();
 	node_configure(NODE_CONFIG_SAME);
 	life_reload();
 	kubelet_sync_pods();
@@ -449,8 +471,10 @@ static gboolean makes_network(const Pod *pod)
 
 static const KubeletOps kubelet_ops = { answered, judge_unanswered, judge_pre_started,
 					makes_network, kubelet_listed };
-static const RuntimeOps runtime_ops = { judge_attached, judge_attach_refused, judge_checked,
-					judge_unready, kubelet_sync_pods };
+static const RuntimeOps runtime_ops = { judge_attached,	      judge_attach_refused,
+					judge_leases_deleted, judge_leases_collected,
+					judge_checked,	      judge_unready,
+					kubelet_sync_pods };
 
 void actions_begin(const char *root, Decisions *decisions)
 {
@@ -470,6 +494,7 @@ void actions_begin(const char *root, Decisions *decisions)
 	pods_begin();
 	kubelet_begin(dir, &actions.era, &kubelet_ops, decisions);
 	executor_begin(kubelet_loop(), decisions);
+	children_begin(kubelet_loop(), decisions);
 	runtime_begin(kubelet_loop(), &runtime_ops, decisions);
 	kubelet_start();
 }
@@ -478,6 +503,7 @@ void actions_end(void)
 {
 	runtime_end();
 	executor_end();
+	children_end();
 	kubelet_end();
 	for (guint i = pods_all()->len; i-- > 0;) {
 		Pod *pod = pods_all()->pdata[i];

@@ -32,6 +32,7 @@ typedef enum {
 	ACTION_SUSPEND,	 /* the machine is suspended; the monotonic clock jumps too */
 	ACTION_EXECUTOR, /* the executor is killed */
 	ACTION_NETLINK,	 /* netlink rejects changes for a while */
+	ACTION_IPAM,	 /* the IPAM plugin fails for a while */
 	ACTION_CRASH,	 /* rdmad ends at one of its next effects */
 	ACTION_POWER,	 /* the same, with a power failure of the machine */
 	N_ACTIONS,

@@ -6,7 +6,7 @@
 
 static const char *const kinds[N_DECIDE] = {
 	"setup", "action", "pause",  "which",  "how",	  "effects", "kept", "order",
-	"job",	 "answer", "weight", "kernel", "runtime", "kubelet", "init",
+	"job",	 "answer", "weight", "kernel", "runtime", "kubelet", "init", "ipam",
 };
 
 /* A choice other than 0.  `index` counts the choices of its kind within the step. */

@@ -26,6 +26,7 @@ typedef enum {
 	DECIDE_RUNTIME, /* deviations of the container runtime */
 	DECIDE_KUBELET, /* timing of what kubelet does by itself */
 	DECIDE_INIT,	/* an init container, and its duration */
+	DECIDE_IPAM,	/* the network of a pod, and the runs of the IPAM plugin */
 	N_DECIDE,
 } Decide;
 

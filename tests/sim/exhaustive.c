@@ -14,6 +14,9 @@
 
 #define CNI	  " setup@0=1"
 #define PRE_START " setup@2=1"
+#define IPAM	  CNI " setup@3=2"
+/* The first run of the plugin leaves a process that works nine seconds later. */
+#define OUTLIVED " ipam@2=2 ipam@3=2\n"
 
 /* The state before, and the operation at whose effects rdmad ends. */
 static const struct {
@@ -37,6 +40,9 @@ static const struct {
 	{ "del", "pod pause@0=4\n", "exit\n", CNI },
 	{ "del-and-add", "pod how@0=1 pause@0=4\n", "exit\npod\n", CNI },
 	{ "collect", "pod pause@0=4\n", "gc\nreload\n", CNI },
+	{ "add-leased", "", "pod which@0=1\n", IPAM },
+	{ "add-outlived", "", "pod which@0=1 pause@0=2" OUTLIVED "exit pause@0=4\n", IPAM },
+	{ "del-leased", "pod how@0=1 pause@0=4\n", "exit\n", IPAM },
 };
 
 /* `outcome` N_DISK_OUTCOMES: only rdmad ends, not the machine. */

@@ -58,6 +58,7 @@ static void links_check(const Sandbox *sandbox)
 	if (node_resource(sandbox->resource)->is_exclusive && nics_of(sandbox) != sandbox->slots)
 		judge_fails("an attached pod has not its NICs: %s has %u of %u", sandbox->pod_name,
 			    nics_of(sandbox), sandbox->slots);
+	judge_leases_attached(sandbox);
 }
 
 void judge_attached(const Sandbox *sandbox)
@@ -105,6 +106,7 @@ void judge_network_look(void)
 		if (sandbox->ready)
 			links_check(sandbox);
 	}
+	judge_leases_look();
 }
 
 /* Returns NULL if no pod with NICs uses the namespace. */
@@ -163,4 +165,5 @@ void judge_network_quiet(void)
 		if (!sandbox->ready && !judge_names_are_doubtful())
 			judge_fails("a sandbox never ends: %s", sandbox->pod_name);
 	}
+	judge_leases_quiet();
 }

@@ -48,6 +48,17 @@ void judge_disk(void);
 /* Call when there have been no faults for a long time. */
 void judge_quiet(void);
 
+/* ---- judge-leases.c ---- */
+
+/* Checks that each NIC of an attached pod has the address of its lease. */
+void judge_leases_attached(const Sandbox *sandbox);
+void judge_leases_look(void);
+/* Call after a DEL has succeeded. */
+void judge_leases_deleted(const Sandbox *sandbox);
+/* Call after a GC has succeeded; the container had no sandbox when it began. */
+void judge_leases_collected(const char *container);
+void judge_leases_quiet(void);
+
 /* ---- judge-network.c ---- */
 
 /* Returns whether an allocation may have the name of another living pod (may_stay() in judge.c):

@@ -683,7 +683,7 @@ void kubelet_start(void)
 	g_autoptr(GError) error = NULL;
 
 	kubelet.is_up = TRUE;
-	kubelet.pid = machine_process_begin();
+	kubelet.pid = machine_process_begin(0, "");
 	kubelet.resources = g_ptr_array_new_with_free_func(resource_free);
 	kubelet.endpoints = g_ptr_array_new_with_free_func(endpoint_free);
 	kubelet.plugins = g_ptr_array_new_with_free_func(plugin_free);

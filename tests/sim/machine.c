@@ -136,6 +136,11 @@ void machine_make(const char *root)
 	}
 }
 
+const char *machine_root(void)
+{
+	return machine.root;
+}
+
 const char *machine_boot_id(void)
 {
 	return machine.boot_id;
@@ -158,19 +163,29 @@ static char *process_path(guint pid)
 	return path_of("proc/%u", pid);
 }
 
-guint machine_process_begin(void)
+guint machine_process_begin(guint group, const char *environment)
 {
 	const guint pid = FIRST_PID + machine.processes++;
 	const gint64 ticks = (clock_now_us() - machine.booted_us) / TICK_US;
 	g_autofree char *dir = process_path(pid);
 	g_autofree char *stat = g_build_filename(dir, "stat", NULL);
+	g_autofree char *environ_file = g_build_filename(dir, "environ", NULL);
 	g_autofree char *text = g_strdup_printf(
-		"%u (one) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %" G_GINT64_FORMAT " 0\n", pid,
-		ticks);
+		"%u (one) S 1 %u 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %" G_GINT64_FORMAT " 0\n", pid,
+		group ? group : pid, ticks);
 
 	make(dir);
 	put(stat, text);
+	put(environ_file, environment);
 	return pid;
+}
+
+void machine_process_end(guint pid)
+{
+	g_autofree char *dir = process_path(pid);
+
+	disk_empty_directory(dir);
+	rmdir(dir);
 }
 
 static void processes_end(void)
@@ -179,12 +194,8 @@ static void processes_end(void)
 
 	make(pods);
 	disk_empty_directory(pods);
-	while (machine.processes) {
-		g_autofree char *dir = process_path(FIRST_PID + --machine.processes);
-
-		disk_empty_directory(dir);
-		rmdir(dir);
-	}
+	while (machine.processes)
+		machine_process_end(FIRST_PID + --machine.processes);
 	machine.booted_us = clock_now_us();
 }
 
@@ -291,7 +302,7 @@ void machine_pod_begin(const char *uid, const char *name)
 
 void machine_pod_populate(const char *uid)
 {
-	populated(uid, machine_process_begin());
+	populated(uid, machine_process_begin(0, ""));
 }
 
 void machine_pod_empty(const char *uid)

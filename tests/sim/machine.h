@@ -18,13 +18,18 @@ void machine_plug(guint device, gboolean in);
 void machine_set_port(guint device, gboolean up);
 /* Shows the network interface of a device on the host, or hides it. */
 void machine_show_netdev(guint device, gboolean shown);
+/* Returns the path of the tree. */
+const char *machine_root(void);
 /* Returns the path of boot_id. */
 const char *machine_boot_id(void);
 /* Changes boot_id and removes all cgroups. */
 void machine_reboot(void);
 
-/* Returns its ID.  A process that has ended is only no longer in a cgroup. */
-guint machine_process_begin(void);
+/* Returns its ID.  `group` 0: it leads its own process group.  `environment` is one variable.  A pod's
+ * process that has ended is only no longer in a cgroup. */
+guint machine_process_begin(guint group, const char *environment);
+/* Removes the process from /proc. */
+void machine_process_end(guint pid);
 
 /* Creates a pod's cgroup and log directory, as kubelet does, then its first process. */
 void machine_pod_begin(const char *uid, const char *name);

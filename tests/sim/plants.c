@@ -22,7 +22,7 @@ static const char *const names[N_PLANTS] = {
 	"none",	       "late-commit", "no-sync",	 "torn-rename",	 "lost-directory",
 	"freed-first", "stale-list",  "no-registration", "left-open",	 "wall-clock",
 	"two-holders", "no-undo",     "late-journal",	 "events-alone", "init-ended",
-	"no-limit",    "no-lock",     "no-replay",
+	"no-limit",    "no-lock",     "no-replay",	 "no-release",	 "late-begin",
 };
 
 static Plant planted;
@@ -51,6 +51,11 @@ gboolean plant_skips_sync(const char *path)
 {
 	return (planted == PLANT_NO_SYNC && strstr(path, "rdmad.db")) ||
 	       (planted == PLANT_TORN_RENAME && g_str_has_suffix(path, ".tmp"));
+}
+
+gboolean plant_skips_release(void)
+{
+	return planted == PLANT_NO_RELEASE;
 }
 
 /* ---- replaced functions ---- */
@@ -211,7 +216,8 @@ BEFORE(gboolean, perform_undo, const PerformContext *ctx, const RdmadStep *step,
 BEFORE(void, cni_journal_write, CniJournal *journal, CniAttachment *attachment, CniJournalDone done,
        gpointer data)
 {
-	if (planted == PLANT_LATE_JOURNAL && attachment->state == CNI_STATE_PLANNED)
+	if ((planted == PLANT_LATE_JOURNAL && attachment->state == CNI_STATE_PLANNED) ||
+	    (planted == PLANT_LATE_BEGIN && attachment->state == CNI_STATE_BEGUN))
 		done(NULL, data);
 	else
 		__real_cni_journal_write(journal, attachment, done, data);

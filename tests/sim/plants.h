@@ -27,6 +27,8 @@ typedef enum {
 	PLANT_NO_LIMIT,	  /* the start of a container waits without a limit */
 	PLANT_NO_LOCK,	  /* the file of a lock is removed as if it were stale */
 	PLANT_NO_REPLAY,  /* steps in the journal of the previous life are ignored */
+	PLANT_NO_RELEASE, /* DEL does not call the IPAM plugin */
+	PLANT_LATE_BEGIN, /* the IPAM plugin is called before the attachment is in the journal */
 	N_PLANTS,
 } Plant;
 
@@ -36,3 +38,5 @@ Plant plant_of(const char *name);
 void plant_set(Plant plant);
 /* Returns whether this fsync is skipped; for calls.c. */
 gboolean plant_skips_sync(const char *path);
+/* Returns whether this DEL has no effect; for ipam.c. */
+gboolean plant_skips_release(void);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "ipam.h"
 #include "node.h"
 #include "shim/rdmad-cni.h"
 #include "turns.h"
@@ -45,6 +46,7 @@ typedef struct Call {
 	Box *box; /* NULL: nobody waits for the response */
 	const char *command;
 	RdmadMessagePeer *peer;
+	GStrv ended; /* GC: containers that have leases and no sandbox */
 } Call;
 
 static struct {
@@ -67,6 +69,7 @@ static void call_free(gpointer data)
 	Call *call = data;
 
 	rdmad_message_peer_close(call->peer);
+	g_strfreev(call->ended);
 	g_free(call);
 }
 
@@ -111,16 +114,30 @@ static json_t *previous_new(const Box *box)
 				       "name", "eth0", "sandbox", box->path);
 }
 
-/* A shared NIC gets addresses of an IPAM plugin; an exclusive one keeps its own. */
+static const char *network_of(gboolean is_leased)
+{
+	return is_leased ? IPAM_NETWORK : NETWORK;
+}
+
+static void ipam_add(json_t *json, gboolean is_leased)
+{
+	if (is_leased)
+		json_object_set_new(json, "ipam", json_pack("{s:s}", "type", IPAM_TYPE));
+}
+
+/* Without an IPAM plugin, the runtime names the addresses of a shared NIC; an exclusive one keeps its
+ * own. */
 static char *input_of(const Box *box)
 {
-	json_t *json = json_pack("{s:s, s:s, s:s, s:o}", "cniVersion", "1.0.0", "name", NETWORK,
-				 "type", "rdmad-cni", "prevResult", previous_new(box));
+	json_t *json = json_pack("{s:s, s:s, s:s, s:o}", "cniVersion", "1.0.0", "name",
+				 network_of(box->s.is_leased), "type", "rdmad-cni", "prevResult",
+				 previous_new(box));
 	g_autofree char *ip =
 		g_strdup_printf("10.9.%u.%u/16", box->number / 250, 1 + box->number % 250);
 	char *text, *mine;
 
-	if (g_str_equal(box->s.resource, "rdma/shared"))
+	ipam_add(json, box->s.is_leased);
+	if (!box->s.is_leased && g_str_equal(box->s.resource, "rdma/shared"))
 		json_object_set_new(json, "runtimeConfig", json_pack("{s:[s]}", "ips", ip));
 	text = json_dumps(json, JSON_COMPACT);
 	mine = g_strdup(text);
@@ -131,11 +148,12 @@ static char *input_of(const Box *box)
 
 static GStrv environment_of(const Box *box, const char *command)
 {
-	g_autofree char *text = g_strdup_printf(
-		"CNI_COMMAND=%s\nCNI_CONTAINERID=%s\nCNI_NETNS=%s\n"
-		"CNI_IFNAME=eth0\nCNI_PATH=/opt/cni/bin\n"
-		"CNI_ARGS=K8S_POD_NAMESPACE=ns;K8S_POD_NAME=%s;K8S_POD_UID=%s",
-		command, box->s.id, box->s.netns ? box->path : "", box->s.pod_name, box->s.pod_uid);
+	g_autofree char *text =
+		g_strdup_printf("CNI_COMMAND=%s\nCNI_CONTAINERID=%s\nCNI_NETNS=%s\n"
+				"CNI_IFNAME=eth0\nCNI_PATH=%s\n"
+				"CNI_ARGS=K8S_POD_NAMESPACE=ns;K8S_POD_NAME=%s;K8S_POD_UID=%s",
+				command, box->s.id, box->s.netns ? box->path : "", ipam_path(),
+				box->s.pod_name, box->s.pod_uid);
 
 	return g_strsplit(text, "\n", -1);
 }
@@ -323,7 +341,10 @@ static void deleted(Box *box, int status)
 {
 	if (status != 0) {
 		rdmad_event_arm(box->timer, DEL_AGAIN_MS);
-	} else if (!box->again && special(8)) {
+		return;
+	}
+	runtime.ops->deleted(&box->s);
+	if (!box->again && special(8)) {
 		box->again = TRUE;
 		box_go(box, TO_DEL);
 	} else {
@@ -337,6 +358,8 @@ static void call_ended(Call *call, int status, const char *text)
 	Box *box = call->box;
 	const char *command = call->command;
 
+	for (char **container = call->ended; status == 0 && container && *container; container++)
+		runtime.ops->collected(*container);
 	g_ptr_array_remove(runtime.calls, call);
 	if (g_str_equal(command, "STATUS") && status > 0)
 		runtime.ops->unready(text);
@@ -400,6 +423,7 @@ static Box *box_new(const Pod *pod)
 	box->s.resource = pod->resource;
 	box->s.slots = pod->wanted;
 	box->s.netns = network_netns_new();
+	box->s.is_leased = ipam_is_for_next();
 	box->path = g_strdup(box->s.netns->path);
 	g_assert_cmpint(stat(box->path, &st), ==, 0);
 	box->device = st.st_dev;
@@ -448,25 +472,53 @@ void runtime_pod_ended(const Pod *pod)
 	box_go(box, TO_DEL);
 }
 
-/* Of no sandbox; takes over `json`, what the request has beside. */
-static void network_ask(const char *command, json_t *json)
+/* Of no sandbox; takes over `json`, what the request has beside.  Returns NULL if nobody listens. */
+static Call *network_ask(const char *command, gboolean is_leased, json_t *json)
 {
 	g_autofree char *name = g_strconcat("CNI_COMMAND=", command, NULL);
-	char *const environment[] = { name, (char *)"CNI_PATH=/opt/cni/bin", NULL };
+	g_autofree char *path = g_strconcat("CNI_PATH=", ipam_path(), NULL);
+	char *const environment[] = { name, path, NULL };
+	Call *call;
 	char *text;
 
 	json_object_set_new(json, "cniVersion", json_string("1.1.0"));
-	json_object_set_new(json, "name", json_string(NETWORK));
+	json_object_set_new(json, "name", json_string(network_of(is_leased)));
 	json_object_set_new(json, "type", json_string("rdmad-cni"));
+	ipam_add(json, is_leased);
 	text = json_dumps(json, JSON_COMPACT);
-	call_new(NULL, command, (GStrv)environment, text, -1);
+	call = call_new(NULL, command, (GStrv)environment, text, -1);
 	free(text);
 	json_decref(json);
+	return call;
 }
 
-void runtime_collect(void)
+static gboolean has_box(const char *container)
+{
+	for (guint i = 0; i < runtime.boxes->len; i++)
+		if (g_str_equal(((Box *)runtime.boxes->pdata[i])->s.id, container))
+			return TRUE;
+	return FALSE;
+}
+
+/* Their DEL is in the spool, or the runtime lost them at a reboot. */
+static GStrv leased_without_box(void)
+{
+	const GPtrArray *leases = ipam_leases();
+	g_autoptr(GStrvBuilder) containers = g_strv_builder_new();
+
+	for (guint i = 0; i < leases->len; i++) {
+		const IpamLease *lease = leases->pdata[i];
+
+		if (!has_box(lease->container))
+			g_strv_builder_add(containers, lease->container);
+	}
+	return g_strv_builder_end(containers);
+}
+
+static void network_collect(gboolean is_leased)
 {
 	json_t *valid = json_array();
+	Call *call;
 
 	for (guint i = 0; i < runtime.boxes->len; i++) {
 		const Box *box = runtime.boxes->pdata[i];
@@ -475,12 +527,21 @@ void runtime_collect(void)
 			json_array_append_new(valid, json_pack("{s:s, s:s}", "containerID",
 							       box->s.id, "ifname", "eth0"));
 	}
-	network_ask("GC", json_pack("{s:o}", "cni.dev/valid-attachments", valid));
+	call = network_ask("GC", is_leased, json_pack("{s:o}", "cni.dev/valid-attachments", valid));
+	if (call && is_leased)
+		call->ended = leased_without_box();
+}
+
+void runtime_collect(void)
+{
+	network_collect(FALSE);
+	if (ipam_is_used())
+		network_collect(TRUE);
 }
 
 void runtime_ask_status(void)
 {
-	network_ask("STATUS", json_object());
+	network_ask("STATUS", FALSE, json_object());
 }
 
 void runtime_check(guint which)

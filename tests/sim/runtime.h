@@ -18,15 +18,20 @@ typedef struct {
 	char *id, *pod_name, *pod_uid;
 	const char *resource;
 	guint slots;
-	Netns *netns;	/* NULL: removed */
-	gboolean ready; /* ADD has succeeded, and DEL has not begun */
-	GStrv names;	/* names of the links in the response of ADD */
+	Netns *netns;	    /* NULL: removed */
+	gboolean ready;	    /* ADD has succeeded, and DEL has not begun */
+	GStrv names;	    /* names of the links in the response of ADD */
+	gboolean is_leased; /* its network has an IPAM plugin */
 } Sandbox;
 
 typedef struct {
 	void (*attached)(const Sandbox *sandbox);
 	/* ADD has failed; its effects are undone. */
 	void (*refused)(const Sandbox *sandbox, const char *error);
+	/* DEL has succeeded. */
+	void (*deleted)(const Sandbox *sandbox);
+	/* GC has succeeded, for a container that had no sandbox when it began. */
+	void (*collected)(const char *container);
 	/* A CHECK of a ready sandbox has ended. */
 	void (*checked)(const Sandbox *sandbox, const char *error);
 	/* STATUS has ended with an error. */

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "descriptors.h"
 #include "disk.h"
+#include "ipam.h"
 #include "judge.h"
 #include "kubelet.h"
 #include "life.h"
@@ -131,12 +132,14 @@ static void world_begin(Decisions *decisions, guint steps)
 	weights_draw();
 	actions_begin(world.root, decisions);
 	node_set_pre_start(decide(decisions, DECIDE_SETUP, 2) > 0);
+	ipam_begin(world.root, decisions, (IpamUse)decide(decisions, DECIDE_SETUP, N_IPAM_USES));
 	world.step_us = clock_now_us() + FIRST_US;
 }
 
 static void world_end(void)
 {
 	actions_end();
+	ipam_end();
 	network_end();
 	judge_end();
 	disk_end();
