@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kubelet's connection to one device plugin: one socket, one ListAndWatch stream."""
 
+import contextlib
 import threading
 
 import grpc
@@ -19,6 +20,7 @@ class Endpoint:
         self.resource, self.path, self.manager = resource, path, manager
         self.stopped = False        # by the end of a stream; Allocate is refused from then on
         self.messages = 0
+        self.started = []           # calls of PreStartContainer
         self.channel = rpc.dial(path)
         try:
             self.options = options or self._call("GetDevicePluginOptions", plugin.Empty(),
@@ -45,9 +47,16 @@ class Endpoint:
             reason = rpc.describe(error)
         except ValueError as error:     # the channel was closed under the iterator
             reason = str(error)
+        self._take_answers()
         self.close()
         self.manager.released.wait(self.manager.end_delay)
         self.manager.disconnected(self, reason)
+
+    def _take_answers(self):
+        """A call that was answered before the stream ended is answered, as in grpc-go."""
+        for call in self.started:
+            with contextlib.suppress(grpc.RpcError, grpc.FutureTimeoutError, grpc.FutureCancelledError):
+                call.result(0.5)
 
     def close(self):
         self.channel.close()
@@ -76,7 +85,8 @@ class Endpoint:
             "/v1beta1.DevicePlugin/PreStartContainer",
             request_serializer=lambda m: m.SerializeToString(),
             response_deserializer=plugin.PreStartContainerResponse.FromString)
-        return method.future(plugin.PreStartContainerRequest(devices_ids=ids), timeout=30)
+        self.started.append(method.future(plugin.PreStartContainerRequest(devices_ids=ids), timeout=30))
+        return self.started[-1]
 
     def pre_start(self, ids):
         self._call("PreStartContainer", plugin.PreStartContainerRequest(devices_ids=ids),
