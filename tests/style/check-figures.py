@@ -15,10 +15,10 @@ CLOCK = "rdmad nccl-env and the daemon, by the clock"
 # Pattern of a figure in the README, with its number and its unit -> section of the results, metric, its
 # counterpart, column.
 FIGURES = {
-    r"p50 (\d+) (us) without the wait for the disk": ("allocate", "p50, state in memory", "bare nghttp2", MINE),
-    r"256 GIDs each in (\d+) (ms)": ("nccl-env", CLOCK, "a shell with cat", MINE),
-    r"a shell script with `cat` (\d+) (s)": ("nccl-env", CLOCK, "a shell with cat", OTHER),
-    r"script of a cloud's documentation takes (\d+) (s)": ("nccl-env", CLOCK, "the document's script", OTHER),
+    r"p50 ([\d.]+) (us) without the wait for the disk": ("allocate", "p50, state in memory", "bare nghttp2", MINE),
+    r"256 GIDs each in ([\d.]+) (ms)": ("nccl-env", CLOCK, "a shell with cat", MINE),
+    r"a shell script with `cat` ([\d.]+) (s)": ("nccl-env", CLOCK, "a shell with cat", OTHER),
+    r"script of a cloud's documentation takes ([\d.]+) (s)": ("nccl-env", CLOCK, "the document's script", OTHER),
 }
 TOLERANCE = 0.1
 
