@@ -42,8 +42,7 @@ typedef struct {
 	char *steps;			/* JSON; NULL: not planned yet */
 	char *result;			/* JSON in CNI_NEWEST; NULL: not done */
 	gint64 since_us;
-	gboolean asked_ipam;   /* IPAM was called for any NIC; its state outlives the boot */
-	gboolean is_unwritten; /* its last entry in the journal could not be written */
+	gboolean asked_ipam; /* IPAM was called for any NIC; its state outlives the boot */
 } CniAttachment;
 
 CniAttachment *cni_attachment_new(const CniRequest *request, const RdmadNetnsId *netns,

@@ -33,6 +33,7 @@ struct CniJournal {
 	RdmadTables *tables;
 	GHashTable *attachments; /* of CniAttachment, by key */
 	GQueue waiting;		 /* of Entry */
+	gboolean is_behind;	 /* the last entries could not be written */
 	RdmadEvent *flush;
 };
 
@@ -110,22 +111,8 @@ static const RdmadTablesClass tables_class = { "cni", migrations, rewrite };
 
 /* ---- writing ---- */
 
-/* A NIC may pass to another pod only after its earlier attachment is written as undone. */
-static gboolean unwritten_write(RdmadTables *tables, const CniJournal *journal, GError **error)
-{
-	GHashTableIter iter;
-	gpointer attachment;
-
-	g_hash_table_iter_init(&iter, journal->attachments);
-	while (g_hash_table_iter_next(&iter, NULL, &attachment))
-		if (((CniAttachment *)attachment)->is_unwritten &&
-		    !row_put(tables, attachment, error))
-			return FALSE;
-	return TRUE;
-}
-
 typedef struct {
-	const CniJournal *journal;
+	CniJournal *journal;
 	const GQueue *entries;
 } Writing;
 
@@ -133,7 +120,8 @@ static gboolean entries_write(RdmadTables *tables, gpointer data, GError **error
 {
 	const Writing *writing = data;
 
-	if (!unwritten_write(tables, writing->journal, error))
+	/* A NIC may pass to another pod only after its earlier attachment is written as undone. */
+	if (writing->journal->is_behind && !rewrite(tables, writing->journal, error))
 		return FALSE;
 	for (const GList *l = writing->entries->head; l; l = l->next) {
 		const Entry *entry = l->data;
@@ -146,8 +134,6 @@ static gboolean entries_write(RdmadTables *tables, gpointer data, GError **error
 
 static void entry_end(CniJournal *journal, Entry *entry, const GError *error)
 {
-	if (error)
-		entry->attachment->is_unwritten = TRUE;
 	if (entry->remove && !error) {
 		const CniAttachment *a = entry->attachment;
 		g_autofree char *key = cni_attachment_key(a->network, a->container_id, a->ifname);
@@ -177,11 +163,6 @@ static gboolean any_outlives_boot(const GQueue *entries)
 	return FALSE;
 }
 
-static void written(CniAttachment *attachment, gpointer data)
-{
-	attachment->is_unwritten = FALSE;
-}
-
 /* All writes of one turn of the loop are one transaction. */
 static void flush(gpointer data)
 {
@@ -195,8 +176,7 @@ static void flush(gpointer data)
 	g_queue_init(&journal->waiting);
 	(is_durable ? rdmad_tables_write : rdmad_tables_write_for_boot)(
 		journal->tables, entries_write, &writing, &error);
-	if (!error)
-		cni_journal_foreach(journal, written, NULL);
+	journal->is_behind = error != NULL;
 	while ((entry = g_queue_pop_head(&entries)))
 		entry_end(journal, entry, error);
 }
