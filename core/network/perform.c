@@ -525,11 +525,10 @@ static gboolean do_wait(const PerformContext *ctx, const RdmadStep *step, GError
 
 	if (!wait.net)
 		return FALSE;
-	if (perform_wait(ctx, step->wait.timeout_ms, link_is_ready, &wait, &why) ||
-	    (step->wait.may_fail && perform_forgive(&why, RDMAD_ERROR_TIMEOUT)))
-		return TRUE;
-	g_propagate_error(error, why);
-	return FALSE;
+	if (!step->wait.may_fail)
+		return perform_wait(ctx, step->wait.timeout_ms, link_is_ready, &wait, error);
+	return forgiven(perform_wait(ctx, step->wait.timeout_ms, link_is_ready, &wait, &why), &why,
+			RDMAD_ERROR_TIMEOUT, error);
 }
 
 /* ---- other steps ---- */
