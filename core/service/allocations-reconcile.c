@@ -71,12 +71,6 @@ typedef struct {
 	GPtrArray *put;
 } Plan;
 
-/* Of "namespace/pod". */
-static GHashTable *pod_set_new(void)
-{
-	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-}
-
 static void allocation_release(gpointer allocation)
 {
 	rdmad_allocation_unref(allocation);
@@ -133,8 +127,7 @@ static void plan_match(Plan *plan)
 		RdmadPodDevices *entry = g_ptr_array_index(plan->list->entries, i);
 		Match match = { plan, entry, NULL };
 
-		g_hash_table_add(plan->holders,
-				 g_strdup_printf("%s/%s", entry->pod_namespace, entry->pod_name));
+		rdmad_pods_set_add(plan->holders, entry->pod_namespace, entry->pod_name);
 		rdmad_allocations_holders(plan->allocations, entry->resource, entry->ids[0],
 					  match_record, &match);
 		if (!match.found || g_hash_table_contains(plan->entries, match.found) ||
@@ -259,7 +252,7 @@ static void pods_add(GHashTable *pods, GHashTable *more)
  * devices again to their containers that do not run yet. */
 static GHashTable *pods_unknown_at(const Plan *plan, const RdmadAllocationRecord *grant)
 {
-	GHashTable *pods = pod_set_new();
+	GHashTable *pods = rdmad_pods_set_new();
 
 	for (const GList *l = plan->allocations->order.head; l; l = l->next) {
 		const RdmadAllocationRecord *record = l->data;
@@ -269,8 +262,7 @@ static GHashTable *pods_unknown_at(const Plan *plan, const RdmadAllocationRecord
 							grant->allocation->kubelet))
 			continue;
 		if (allocation->pod_name)
-			g_hash_table_add(pods, g_strdup_printf("%s/%s", allocation->pod_namespace,
-							       allocation->pod_name));
+			rdmad_pods_set_add(pods, allocation->pod_namespace, allocation->pod_name);
 		else if (record->suspects)
 			pods_add(pods, record->suspects);
 	}
@@ -284,7 +276,7 @@ static void suspects_add(const Plan *plan, RdmadAllocationRecord *record)
 	gpointer pod;
 
 	if (!record->suspects)
-		record->suspects = pod_set_new();
+		record->suspects = rdmad_pods_set_new();
 	g_hash_table_iter_init(&iter, plan->list->pods);
 	while (g_hash_table_iter_next(&iter, &pod, NULL))
 		if (!g_hash_table_contains(plan->holders, pod) &&
@@ -664,7 +656,7 @@ void rdmad_allocations_reconcile(RdmadAllocations *allocations, const RdmadPodLi
 		.entries = g_hash_table_new(NULL, NULL),
 		.records = g_hash_table_new(NULL, NULL),
 		.over = g_hash_table_new(NULL, NULL),
-		.holders = pod_set_new(),
+		.holders = rdmad_pods_set_new(),
 		.gone = g_ptr_array_new(),
 		.reasons = g_ptr_array_new(),
 		.changed = g_ptr_array_new(),

@@ -27,13 +27,30 @@ static void pod_devices_free(gpointer data)
 	g_free(held);
 }
 
+GHashTable *rdmad_pods_set_new(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+}
+
+void rdmad_pods_set_add(GHashTable *pods, const char *pod_namespace, const char *pod_name)
+{
+	g_hash_table_add(pods, g_strdup_printf("%s/%s", pod_namespace, pod_name));
+}
+
+gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const char *pod_name)
+{
+	g_autofree char *name = g_strdup_printf("%s/%s", pod_namespace, pod_name);
+
+	return g_hash_table_contains(pods, name);
+}
+
 static RdmadPodList *list_new(void)
 {
 	RdmadPodList *list = g_new0(RdmadPodList, 1);
 
 	list->entries = g_ptr_array_new_with_free_func(pod_devices_free);
 	list->holders = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, NULL);
-	list->pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	list->pods = rdmad_pods_set_new();
 	return list;
 }
 
@@ -55,13 +72,6 @@ const RdmadPodDevices *rdmad_pod_list_holder(const RdmadPodList *list, const cha
 	const RdmadSlot key = { resource, id };
 
 	return g_hash_table_lookup(list->holders, &key);
-}
-
-gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const char *pod_name)
-{
-	g_autofree char *name = g_strdup_printf("%s/%s", pod_namespace, pod_name);
-
-	return g_hash_table_contains(pods, name);
 }
 
 void rdmad_pod_list_read_logs(RdmadPodList *list, const RdmadSysroot *root)
@@ -172,7 +182,7 @@ static gboolean pod_add(RdmadPodList *list, const V1__PodResources *pod, guint *
 			GError **error)
 {
 	if (text_ok(pod->name) && text_ok(pod->namespace_))
-		g_hash_table_add(list->pods, g_strdup_printf("%s/%s", pod->namespace_, pod->name));
+		rdmad_pods_set_add(list->pods, pod->namespace_, pod->name);
 	for (gsize i = 0; i < pod->n_containers; i++) {
 		const V1__ContainerResources *container = pod->containers[i];
 

@@ -26,7 +26,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPodList, rdmad_pod_list_free)
 /* Sets `logs`.  Kubelet makes a pod's directory before its first process; its name contains the pod's uid. */
 void rdmad_pod_list_read_logs(RdmadPodList *list, const RdmadSysroot *root);
 
-/* Returns whether the set has the pod, with or without devices. */
+/* Sets of "namespace/pod". */
+GHashTable *rdmad_pods_set_new(void);
+void rdmad_pods_set_add(GHashTable *pods, const char *pod_namespace, const char *pod_name);
 gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const char *pod_name);
 
 const RdmadPodDevices *rdmad_pod_list_holder(const RdmadPodList *list, const char *resource,
