@@ -135,14 +135,17 @@ static void kubelet_restart(void)
 	actions.later_us[LATER_KUBELET] = clock_now_us() + pauses_us[how % G_N_ELEMENTS(pauses_us)];
 }
 
+static void end_later(Later what, const gint64 *for_us, guint n)
+{
+	actions.later_us[what] = clock_now_us() + for_us[decide(actions.decisions, DECIDE_HOW, n)];
+}
+
 static void kubelet_hang(void)
 {
 	static const gint64 for_us[] = { 2 * SIM_S, 30 * SIM_S };
 
 	kubelet_set_hung(TRUE);
-	actions.later_us[LATER_HANG] =
-		clock_now_us() +
-		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
+	end_later(LATER_HANG, for_us, G_N_ELEMENTS(for_us));
 }
 
 /* ---- the machine ---- */
@@ -168,9 +171,7 @@ static void disk_fail(void)
 	static const gint64 for_us[] = { 50 * SIM_MS, 2 * SIM_S, 30 * SIM_S };
 
 	disk_set_fault((DiskFault)(1 + decide(actions.decisions, DECIDE_HOW, N_DISK_FAULTS - 1)));
-	actions.later_us[LATER_DISK] =
-		clock_now_us() +
-		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
+	end_later(LATER_DISK, for_us, G_N_ELEMENTS(for_us));
 }
 
 static void netlink_fail(void)
@@ -179,9 +180,7 @@ static void netlink_fail(void)
 
 	judge_disturbed();
 	network_set_refusing(TRUE);
-	actions.later_us[LATER_NETLINK] =
-		clock_now_us() +
-		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
+	end_later(LATER_NETLINK, for_us, G_N_ELEMENTS(for_us));
 }
 
 static void ipam_fail(void)
@@ -189,9 +188,7 @@ static void ipam_fail(void)
 	static const gint64 for_us[] = { 1 * SIM_S, 40 * SIM_S };
 
 	children_set_failing(TRUE);
-	actions.later_us[LATER_IPAM] =
-		clock_now_us() +
-		for_us[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(for_us))];
+	end_later(LATER_IPAM, for_us, G_N_ELEMENTS(for_us));
 }
 
 static void clock_change(void)
