@@ -129,6 +129,12 @@ class PluginCase(unittest.TestCase):
         if how == signal.SIGTERM:
             self.assertEqual(status, 0, self.log())
 
+    def start_over(self):
+        """The test goes on as at its begin."""
+        self.end_daemon()
+        self.doCleanups()
+        self.setUp()
+
     def both(self, config=None, **kubelet):
         self.start_kubelet(**kubelet)
         self.start_daemon(config)

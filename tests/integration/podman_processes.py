@@ -4,9 +4,8 @@
 import contextlib
 import glob
 import os
-import time
 
-PATIENCE = 60
+from prometheus_server import wait_for
 
 
 def is_argument(text):
@@ -20,7 +19,4 @@ def is_argument(text):
 
 def wait_for_podman(root):
     """podman run ends before the processes that clean up after the container and write to its --root."""
-    end = time.monotonic() + PATIENCE
-    while is_argument(root):
-        assert time.monotonic() < end, f"a podman of {root} does not end"
-        time.sleep(0.05)
+    wait_for(lambda: not is_argument(root), f"end of the podman of {root}")

@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import tap  # noqa: E402
+from prometheus_server import wait_for  # noqa: E402
 from slow_files import SlowFiles  # noqa: E402
 
 READ_COUNTERS, EXPAND, SLOW_FILES = sys.argv[1:4]
@@ -56,14 +57,15 @@ class CountersTest(unittest.TestCase):
 
     def wait_opened(self, process, name):
         """Until it has a file of that name open."""
-        directory, end = f"/proc/{process.pid}/fd", time.monotonic() + 60
-        while True:
-            self.assertLess(time.monotonic(), end)
+        directory = f"/proc/{process.pid}/fd"
+
+        def has_it():
             self.assertIsNone(process.poll())
             with contextlib.suppress(FileNotFoundError):    # one was closed meanwhile
-                if any(os.readlink(f"{directory}/{fd}").endswith(name) for fd in os.listdir(directory)):
-                    return
-            time.sleep(0.01)
+                return any(os.readlink(f"{directory}/{fd}").endswith(name) for fd in os.listdir(directory))
+            return False
+
+        wait_for(has_it, f"open {name}")
 
     def test_a_refused_counter_is_said_and_the_others_are_whole(self):
         good, _ = self.read(self.mount())

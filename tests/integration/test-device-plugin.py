@@ -176,9 +176,7 @@ class DevicePluginTest(PluginCase):
                 allocation = grant.reply.envs["RDMAD_ALLOCATION"]
                 self.wait_for(lambda: self.allocations()[allocation]["pod"], "name of the pod")
                 self.kubelet.release("ml/a")
-                self.end_daemon()
-                self.doCleanups()
-                self.setUp()
+                self.start_over()
 
     def test_an_end_takes_the_sockets_away(self):
         self.both()
@@ -423,9 +421,7 @@ class DevicePluginTest(PluginCase):
             self.populate(0)
             self.wait_for(lambda: allocation not in self.allocations(), "end of the allocation")
             took = time.monotonic() - begun
-            self.end_daemon()
-            self.doCleanups()
-            self.setUp()
+            self.start_over()
             return took
 
         self.check_soon(attempt, 1 if not INSTRUMENTED else PATIENCE)

@@ -129,9 +129,7 @@ class RollingUpdateTest(PluginCase):
             took = self.hand_over(how, wait_first)
             self.assertEqual(self.allocations()[allocation]["slots"], before)
             self.assertEqual(len(self.sockets("plugins_registry")), 1)
-            self.end_daemon()
-            self.doCleanups()
-            self.setUp()
+            self.start_over()
             return took
 
         self.check_soon(attempt, 2 if wait_first and not INSTRUMENTED else PATIENCE)
