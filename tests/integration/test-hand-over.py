@@ -14,10 +14,12 @@ import struct
 import sys
 import threading
 import time
+from unittest import mock
 
 sys.dont_write_bytecode = True
 
 from plugin_case import HCA, PATIENCE, SLOW, AdmissionError, PluginCase, tap  # noqa: E402
+from fake.endpoint import Endpoint  # noqa: E402
 from ports import free_port  # noqa: E402
 
 WAYS = ({"registry": False}, {"legacy": False}, {"era": "1.30"}, {"era": "1.24", "registry": False})
@@ -120,6 +122,13 @@ class Case(PluginCase):
             return self.ask("status")["pid"]
         except Exception:       # one that starts, or ends
             return None
+
+    def take_over(self, line):
+        """Returns the old daemon, after that line of the log."""
+        said = self.log().count(line)
+        old = self.successor("--take-over")
+        self.wait_for(lambda: self.log().count(line) > said, line)
+        return old
 
     def until_served_by(self, process):
         self.wait_for(lambda: self.serving() == process.pid, f"answer of {process.pid}")
@@ -300,6 +309,32 @@ class HandOverTest(Case):
         self.until_served_by(self.daemon)
         self.assertIs(self.endpoint(), before)
 
+    def test_a_stream_that_begins_meanwhile(self):
+        """The hand-over waits for the rest of a frame when kubelet asks for the list of another resource."""
+        run, asks = Endpoint.run, threading.Event()
+
+        def run_later(endpoint):
+            wait = asks.wait if endpoint.resource == RAIL else lambda: True
+            threading.Thread(target=lambda: wait() and run(endpoint), daemon=True).start()
+
+        for way in WAYS:
+            with self.subTest(**way), mock.patch.object(Endpoint, "run", run_later):
+                self.both(CONFIG % 100, **way)
+                self.wait_ready(100)
+                self.wait_for(lambda: RAIL in self.kubelet.resources(), "other resource")
+                with socket.socket(socket.AF_UNIX) as half:
+                    half.connect(self.endpoint().path)
+                    half.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4")
+                    self.ask("status")
+                    self.take_over("handing over to")
+                    asks.set()
+                    time.sleep(0.1)     # for the request; it may not be read
+                    half.send(b"\0\0\0\0\0")
+                self.until_served_by(self.daemon)
+                self.kubelet.allocate("ml/after", RAIL, 1)
+                self.end()
+            asks.clear()
+
     def test_kubelet_restarts_after_it(self):
         for way in WAYS:
             with self.subTest(**way):
@@ -342,9 +377,7 @@ class KillTest(Case):
     def check_kill(self, victim, line, delay):
         self.begin()
         held = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
-        said = self.log().count(line)
-        old = self.successor("--take-over")
-        self.wait_for(lambda: self.log().count(line) > said, line)
+        old = self.take_over(line)
         time.sleep(delay)
         victim = old if victim == "old" else self.daemon
         victim.kill()

@@ -205,6 +205,8 @@ static gboolean take_over(Registration *registration)
 		discard(registration, g_steal_pointer(&part));
 		return FALSE;
 	}
+	/* A part is given only while kubelet is connected. */
+	registration->connected = TRUE;
 	rdmad_log_full(RDMAD_LOG_INFO, &about, "%s: taken over, %s", registration->resource,
 		       plugin_server_path(registration->server));
 	/* Timeout for kubelet's stream to be opened again. */
@@ -420,7 +422,7 @@ static void part_freeze(gpointer data)
 	registration->draining = TRUE;
 	endpoint_check_end(registration->check);
 	rdmad_event_disarm(registration->timer);
-	if (registration->server && registration->stream_since_us && !registration->call)
+	if (registration->server)
 		plugin_server_freeze(registration->server, server_still, registration);
 	else
 		server_still(registration);
