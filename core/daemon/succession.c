@@ -8,6 +8,7 @@
 #include <rdmad/json.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
+#include <rdmad/socket-file.h>
 #include <string.h>
 
 #include "base/unix-socket.h"
@@ -24,6 +25,7 @@ struct RdmadSuccession {
 	RdmadMessageServer *server;
 	RdmadMessagePeer *successor; /* the first peer that asked */
 	RdmadMessagePeer *giver;
+	RdmadSocketFile giver_file;   /* of the last giver */
 	void (*asked)(gpointer data); /* NULL: already called, or not serving */
 	gpointer asked_data;
 	void (*given)(gpointer data);
@@ -163,14 +165,19 @@ void rdmad_succession_ask(RdmadSuccession *succession, gboolean now)
 {
 	const RdmadMessageLimits limits = { .fds_max = RDMAD_MESSAGE_FDS_MAX, .unanswered_max = 2 };
 	const char *request = now ? "{\"now\":true}" : "{\"now\":false}";
+	RdmadSocketFile file;
 	int fd;
 
-	if (succession->giver)
+	if (succession->giver || !rdmad_socket_file_identify(succession->path, &file))
 		return;
 	/* A starting rdmad does not listen yet, and an old version never listens. */
 	fd = rdmad_unix_connect(SOCK_SEQPACKET, succession->path, NULL);
 	if (fd < 0)
 		return;
+	/* The one that has given all may still listen. */
+	if (!rdmad_socket_file_equal(&file, &succession->giver_file))
+		rdmad_hand_over_change_predecessor(succession->hand_over);
+	succession->giver_file = file;
 	succession->giver = rdmad_message_peer_new(succession->loop, NULL, fd, &limits, &peer_ops,
 						   succession, NULL);
 	if (succession->giver &&

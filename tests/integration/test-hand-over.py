@@ -309,6 +309,45 @@ class HandOverTest(Case):
         self.until_served_by(self.daemon)
         self.assertIs(self.endpoint(), before)
 
+    def give_to_stopped(self):
+        """Returns a successor that is stopped with all that the daemon has given: its messages are relayed."""
+        path = os.path.join(self.dir, "run", "hand-over.sock")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as giver, \
+                socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            giver.connect(path)
+            listener.bind(path + ".relay")
+            listener.listen()
+            os.rename(path + ".relay", path)
+            self.successor("--take-over")
+            peer, _ = listener.accept()
+            with peer:
+                giver.send(peer.recv(4096))
+                while (part := socket.recv_fds(giver, 65536, 253))[0]:
+                    self.daemon.send_signal(signal.SIGCONT)
+                    socket.send_fds(peer, [part[0]], part[1])
+                    for fd in part[1]:
+                        os.close(fd)
+                    asked = peer.recv(4096)
+                    self.daemon.send_signal(signal.SIGSTOP)
+                    giver.send(asked)
+        return self.daemon
+
+    def test_connections_of_the_last_but_one_are_not_taken_over(self):
+        """Kubelet notices their end after the last one has registered, and stops its endpoint instead."""
+        for way in WAYS:
+            with self.subTest(**way):
+                self.begin(**way)
+                before = [self.endpoint(), self.endpoint(RAIL)]
+                new = self.give_to_stopped()
+                self.successor()
+                self.wait_for(lambda: not {*before} & {self.endpoint(), self.endpoint(RAIL)}, "other endpoints")
+                self.others.append(self.daemon)
+                self.daemon = new
+                new.send_signal(signal.SIGCONT)
+                self.until_served_by(new)
+                self.kubelet.allocate("ml/after", HCA, 1)
+                self.end()
+
     def test_a_stream_that_begins_meanwhile(self):
         """The hand-over waits for the rest of a frame when kubelet asks for the list of another resource."""
         run, asks = Endpoint.run, threading.Event()
