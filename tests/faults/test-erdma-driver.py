@@ -36,14 +36,14 @@ ERRNOS = ("EIO", "ENOMEM", "EMFILE", "EINTR", "EPERM")
 PR_SET_CHILD_SUBREAPER = 36
 
 # Both complain of another one that runs, and of what is there already.
-COMMON = r"""#!/bin/sh
+COMMON = r"""
 root=${0%/*/*}
 wrong() { echo "$*" >>"$root/wrong"; }
 exec 9>>"$root/lock"
 flock -n 9 || wrong "two at once: $0 $*"
 echo "${0##*/} $*" >>"$root/calls"
 """
-MODPROBE = COMMON + r"""
+MODPROBE = "#!/bin/sh" + COMMON + r"""
 if [ "$1" = -r ]; then
 	[ -e "$root/sys/module/$2" ] || wrong "$2 is unloaded again"
 	mv "$root/sys/module/$2" "$root/old.$$" && rm -r "$root/old.$$"
@@ -56,10 +56,11 @@ echo live >"$root/new.$$/initstate"
 mkdir -p "$root/sys/module"
 mv -T "$root/new.$$" "$root/sys/module/$1"
 """
-INSTALLER = COMMON + r"""
+# What it leaves behind never has the lock.
+INSTALLER = r"""#!/bin/sh
+$LEAVE sleep 1000 &""" + COMMON + r"""
 dep="$root/lib/modules/$RELEASE/modules.dep"
 ! grep -q erdma "$dep" || wrong "erdma is installed again"
-$LEAVE sleep 1000 9>&- &
 sleep 0.1
 echo "kernel/erdma.ko: " | cat "$dep" - >"$dep.new"
 mv "$dep.new" "$dep"
