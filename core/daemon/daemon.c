@@ -367,11 +367,13 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 			g_propagate_error(error, g_steal_pointer(&problem));
 			return FALSE;
 		}
-		if (!reported)
+		/* A signal to stop may have come during the rehearsal: one turn before the request. */
+		if (reported)
+			rdmad_succession_ask(d->succession, d->options->take_over);
+		else
 			daemon_report_waiting(d, holder);
+		rdmad_event_arm(d->lock_retry, reported ? LOCK_RETRY_MS : 0);
 		reported = TRUE;
-		rdmad_succession_ask(d->succession, d->options->take_over);
-		rdmad_event_arm(d->lock_retry, LOCK_RETRY_MS);
 		rdmad_loop_turn(d->services->loop);
 	}
 	return TRUE;

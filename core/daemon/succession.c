@@ -30,7 +30,8 @@ struct RdmadSuccession {
 	gpointer asked_data;
 	void (*given)(gpointer data);
 	gpointer given_data;
-	RdmadEvent *turn; /* timer: `given` is called from the loop */
+	RdmadEvent *turn;  /* timer: `given` is called from the loop */
+	RdmadEvent *begin; /* timer: the end of a successor that has asked is noticed first */
 };
 
 /* ---- the running rdmad ---- */
@@ -76,6 +77,14 @@ static void successor_asked(RdmadMessagePeer *peer, RdmadMessage *message, gpoin
 	if (succession->given)
 		give_next(succession);
 	else if (now && succession->asked)
+		rdmad_event_arm(succession->begin, 0);
+}
+
+static void giving_begin(gpointer data)
+{
+	RdmadSuccession *succession = data;
+
+	if (succession->successor && succession->asked)
 		g_steal_pointer (&succession->asked)(succession->asked_data);
 }
 
@@ -201,6 +210,7 @@ RdmadSuccession *rdmad_succession_new(RdmadLoop *loop, RdmadHandOver *hand_over,
 	succession->hand_over = hand_over;
 	succession->path = g_build_filename(run_dir, "hand-over.sock", NULL);
 	succession->turn = rdmad_loop_add_timer(loop, NULL, give_end, succession);
+	succession->begin = rdmad_loop_add_timer(loop, NULL, giving_begin, succession);
 	return succession;
 }
 
@@ -211,6 +221,7 @@ void rdmad_succession_free(RdmadSuccession *succession)
 	rdmad_message_server_free(succession->server);
 	rdmad_message_peer_close(succession->giver);
 	rdmad_event_free(succession->turn);
+	rdmad_event_free(succession->begin);
 	g_free(succession->path);
 	g_free(succession);
 }

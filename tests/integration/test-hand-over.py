@@ -7,6 +7,7 @@ usage: test-hand-over.py RDMAD MODULE-DIR [TEST...]
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -27,6 +28,12 @@ RAIL = "rdma/rail"
 CONFIG = """modules = { device-plugin = { resources = ( { name = "rdma/hca"; count = %d;
     selectors = { names = "mlx5_2"; }; }, { name = "rdma/rail"; mode = "exclusive";
     selectors = { names = ( "mlx5_0", "mlx5_1" ); }; } ); }; };"""
+
+
+def blocks(pid, signum):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        blocked = re.search(r"^SigBlk:\s*(\w+)", file.read(), re.MULTILINE)
+    return int(blocked[1], 16) >> (signum - 1) & 1
 
 
 class Admission:
@@ -195,6 +202,22 @@ class HandOverTest(Case):
             self.ready(count)
         self.assertIs(self.endpoint(), before)
         self.assertIsNone(old.poll())
+
+    def test_a_signal_to_stop_before_it_asks(self):
+        """A pod may be deleted while its container starts."""
+        self.begin()
+        old = self.daemon
+        old.send_signal(signal.SIGSTOP)     # so that the rehearsal waits for its addresses
+        self.daemon = None
+        new = self.spawn_daemon(CONFIG % 100, "--take-over")
+        self.others += [old, new]
+        self.wait_for(lambda: blocks(new.pid, signal.SIGTERM), "start")
+        new.send_signal(signal.SIGTERM)
+        self.assertEqual(new.wait(PATIENCE), 0)
+        old.send_signal(signal.SIGCONT)
+        self.wait_for(lambda: self.serving() == old.pid, "old one")
+        self.ready()
+        self.assertNotIn("handing over to", self.log())
 
     def test_a_configuration_that_lacks_a_resource_ends_it_alone(self):
         self.begin()
