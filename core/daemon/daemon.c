@@ -493,17 +493,29 @@ static void daemon_clear(Daemon *d)
 	rdmad_place_free(d->place);
 }
 
+/* Returns the process of the successor, 0: in another PID namespace, -1: it has ended. */
+static pid_t daemon_successor(const Daemon *d)
+{
+	return d->succession && rdmad_succession_waits(d->succession)
+		       ? rdmad_succession_pid(d->succession)
+		       : -1;
+}
+
+static gboolean successor_has_ended(pid_t successor)
+{
+	return successor < 0 || (successor > 0 && kill(successor, 0) < 0 && errno == ESRCH);
+}
+
 /* Waits for a signal to stop while the successor runs.  If this process ended, its service manager
  * would restart it, and the new process would take everything back. */
-static int daemon_wait_for_signal(const char *run_dir, const char *state_dir,
-				  gboolean has_successor)
+static int daemon_wait_for_signal(const char *run_dir, const char *state_dir, pid_t successor)
 {
 	/* A short pause at first: a failing start holds the locks only for some ten
 	 * milliseconds. */
 	struct timespec pause = { .tv_nsec = LOCK_RETRY_MS / 4 * 1000000L };
 	RdmadPlace *place = rdmad_place_new(run_dir, state_dir);
 	gint64 late_us = rdmad_now_us() + SUCCESSOR_MS * 1000;
-	gboolean is_alone = !has_successor, is_signaled = FALSE;
+	gboolean is_alone = FALSE, is_signaled = FALSE;
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -513,7 +525,7 @@ static int daemon_wait_for_signal(const char *run_dir, const char *state_dir,
 	while (!is_alone && !is_signaled) {
 		is_signaled = sigtimedwait(&set, NULL, &pause) > 0;
 		if (!rdmad_place_is_held(place)) {
-			is_alone = rdmad_now_us() > late_us;
+			is_alone = successor_has_ended(successor) || rdmad_now_us() > late_us;
 		} else {
 			late_us = 0;
 			pause.tv_nsec = POLL_MS * 1000000L;
@@ -530,7 +542,8 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 {
 	Daemon d = { .options = options };
 	g_autofree char *run_dir = NULL, *state_dir = NULL;
-	gboolean stays, has_successor;
+	pid_t successor;
+	gboolean stays;
 	int status;
 
 	daemon_block_signals();
@@ -553,12 +566,12 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	d.services = rdmad_services_new(error);
 	status = daemon_run(&d, error);
 	stays = d.handed_over && status == 0 && !d.signaled;
-	has_successor = d.succession && rdmad_succession_waits(d.succession);
+	successor = daemon_successor(&d);
 	run_dir = g_strdup(d.settings->run_dir);
 	state_dir = g_strdup(d.settings->state_dir);
 	daemon_clear(&d);
 	if (stays)
-		status = daemon_wait_for_signal(run_dir, state_dir, has_successor);
+		status = daemon_wait_for_signal(run_dir, state_dir, successor);
 	if (status == 0)
 		rdmad_notice("rdmad has ended");
 	return status;

@@ -397,6 +397,19 @@ class HandOverTest(Case):
                 self.end()
             asks.clear()
 
+    def test_the_end_of_one_that_has_no_lock_yet_is_noticed_at_once(self):
+        self.begin()
+        old = self.take_over("handing over to")
+        new, self.daemon = self.daemon, None
+        self.others.append(new)
+        new.send_signal(signal.SIGSTOP)
+        self.wait_for(lambda: "handed over; waiting" in self.log(), "end of the hand-over")
+        begun = time.monotonic()
+        new.kill()
+        new.wait()
+        self.assertEqual(old.wait(PATIENCE), 1, "to be started again")
+        self.assertLess(time.monotonic() - begun, 5, "without the time that is for one that starts slowly")
+
     def test_kubelet_restarts_after_it(self):
         for way in WAYS:
             with self.subTest(**way):
