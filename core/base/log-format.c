@@ -41,10 +41,7 @@ typedef void (*EscapeFunc)(GString *out, gunichar c);
 /* Escapes what would start a new line or control a terminal. */
 static void escape_text(GString *out, gunichar c)
 {
-	/* The fast path: lookups in Unicode tables take most of the time of a line. */
-	if (c >= ' ' && c <= '~')
-		g_string_append_c(out, (char)c);
-	else if (c == '\n')
+	if (c == '\n')
 		g_string_append(out, "\\n");
 	else if (c == '\t')
 		g_string_append(out, "\\t");
@@ -61,19 +58,34 @@ static void escape_json(GString *out, gunichar c)
 	escape_text(out, c);
 }
 
+/* Returns the bytes that no format escapes: lookups in Unicode tables took most of the time of a
+ * line. */
+static gsize plain_length(const char *text)
+{
+	gsize n = 0;
+
+	while (text[n] >= ' ' && text[n] <= '~' && text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 static void append_escaped(GString *out, const char *text, gsize max, EscapeFunc escape)
 {
 	g_autofree char *valid = g_utf8_make_valid(text, (gssize)strnlen(text, max));
 	const gsize end = out->len + max;
+	const char *at = valid;
 
-	for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
-		if (out->len >= end) {
-			g_string_append(out, "...");
-			return;
-		}
+	while (*at && out->len < end) {
+		const gsize plain = MIN(plain_length(at), end - out->len);
+
+		g_string_append_len(out, at, (gssize)plain);
+		at += plain;
+		if (plain > 0)
+			continue;
 		escape(out, g_utf8_get_char(at));
+		at = g_utf8_next_char(at);
 	}
-	if (strnlen(text, max + 1) > max)
+	if (*at || strnlen(text, max + 1) > max)
 		g_string_append(out, "...");
 }
 
@@ -88,7 +100,9 @@ static void append_line(GString *out, const RdmadLogRecord *record)
 	for (guint i = 0; i < N_FIELDS; i++) {
 		if (!fields[i].value)
 			continue;
-		g_string_append_printf(out, " %s=", fields[i].name);
+		g_string_append_c(out, ' ');
+		g_string_append(out, fields[i].name);
+		g_string_append_c(out, '=');
 		append_escaped(out, fields[i].value, FIELD_MAX, escape_text);
 	}
 	g_string_append_c(out, '\n');
