@@ -57,10 +57,10 @@ class Server:
 
 
 class Echo(Server):
-    """A program that answers, from `command SOCKET [REPLY-FILE]`."""
+    """A program that answers, from `command SOCKET [REPLY-FILE ...]`."""
 
     def __init__(self, build, name, scratch, command, *reply, **options):
-        socket = scratch.path(os.path.basename(command[-1]) + ".sock")
+        socket = scratch.path(f"{name}.sock")
         self.process = subprocess.Popen([*command, socket, *reply], stdout=subprocess.DEVNULL)
         atexit.register(self.process.kill)      # also when a round breaks
         benchlib.wait_for_server(socket)
@@ -69,6 +69,17 @@ class Echo(Server):
     def close(self):
         self.process.kill()
         self.process.wait()
+
+
+class Floor(Echo):
+    """Bare nghttp2 that makes a directory, and keeps two pages in `place`, before it answers."""
+
+    def __init__(self, build, scratch, reply, place):
+        directories = place.path("floor-state"), scratch.path(f"floor-run-{os.path.basename(place.name)}")
+        for directory in directories:
+            os.mkdir(directory)
+        super().__init__(build, os.path.basename(place.name), scratch, [build.program("baseline-echo")], reply,
+                         *directories)
 
 
 class Rdmad(Server):
@@ -164,10 +175,11 @@ class Comparison:
         reply = scratch.path("reply")
         self.memory.call(warm_up, WARM_UP, reply)
         self.floor = Echo(build, "bare nghttp2", scratch, [build.program("baseline-echo")], reply)
+        self.floors = [Floor(build, scratch, reply, place) for place in (scratch, disk)]
         self.other = counterpart(build, scratch, reply)
         self.bare = Echo(build, "rdmad's gRPC", scratch, [build.program("../integration/grpc-echo")],
                          method="/test.Echo/Echo")
-        self.servers = [self.memory, self.disk, *self.before, self.floor, self.other, self.bare]
+        self.servers = [self.memory, self.disk, *self.before, self.floor, *self.floors, self.other, self.bare]
         self.grants = [Grant(build, scratch.path("grants")), Grant(build, disk.path("grants"))]
         self.sync = Disk(disk.path("pages"))
         for server in self.servers[1:]:
@@ -216,6 +228,7 @@ class Comparison:
         table.at_most_times("p50, state on disk, pauses", self.disk.us("p50_us", PACED),
                             f"{MEMORY_LIMIT:g} x bare nghttp2 and one fdatasync()", median(floors), 1,
                             benchlib.ratios(self.disk.all("p50_us", PACED), floors))
+        self.pauses(table, floors)
         self.both(table, "p50 of rdmad's gRPC with nothing behind it", self.bare, "p50_us")
         self.both(table, "CPU time, rdmad's gRPC alone", self.bare, "processor_us")
         for place, server, before in zip(("in memory", "on disk"), (self.memory, self.disk), self.before):
@@ -232,6 +245,18 @@ class Comparison:
                    "nghttp2's is its own; without pauses a call waits for what the one before has left to do: "
                    "its line of the log, its watchers, the next spare directory")
         table.print()
+
+    def pauses(self, table, limits):
+        """What a floor takes that does what must be done, and how much of the limit that is."""
+        what = "nghttp2, a write and a directory in one program"
+        for place, server, floor, bare, name in (
+                ("in memory", self.memory, self.floors[0], self.floor.all("p50_us", PACED), self.floor.name),
+                ("on disk", self.disk, self.floors[1], limits, "the limit")):
+            mine, its = server.all("p50_us", PACED), floor.all("p50_us", PACED)
+            table.at_most_times(f"p50, state {place}, pauses", median(mine), what, median(its),
+                                rounds=benchlib.ratios(mine, its))
+            table.at_most_times(f"this program, state {place}, pauses", median(its), name, median(bare),
+                                rounds=benchlib.ratios(its, bare))
 
     def many_callers(self):
         table = Table(f"Allocate, {CALLERS} callers at once: {ROUNDS} rounds of {CALLS} calls", "us")
@@ -262,14 +287,15 @@ def system_call_rows(table, memory, before):
 
 
 def daemons(build, root, scratch, disk):
-    """[(name, daemon)]: in memory and on disk, now and before."""
+    """[(name, daemon)]: its state in memory and on disk, now and before; in memory what is in /run."""
     count = WARM_UP + (3 * ROUNDS + 2) * CALLS
     config = ("modules = { device-plugin = { resources = ( "
               f'{{ name = "rdma/hca"; count = {count}; }} ); }}; }};')
     builds = [("now", build)]
     if benchlib.earlier_build():
         builds.append(("before", benchlib.earlier_build()))
-    return [(name, Daemon(its, root, place.path(name), config=config))
+    return [(name, Daemon(its, root, place.path(name), config=config,
+                          run_dir=scratch.path(f"run-{name}-{os.path.basename(place.name)}")))
             for name, its in builds for place in (scratch, disk)]
 
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * baseline-echo SOCKET REPLY-FILE
+ * baseline-echo SOCKET REPLY-FILE [STATE-DIR RUN-DIR]
  *
  * The least that a gRPC server can do: bare nghttp2 on one connection at a time, which answers any
  * request with the bytes of a file.  No limits, no checks, no loop: the baseline for comparisons.
+ * With directories, the least that Allocate can do: two pages are in STATE-DIR, by fdatasync(), and
+ * a directory with two files has its name in RUN-DIR before the answer leaves; the next directory is
+ * made after it.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <nghttp2/nghttp2.h>
 #include <stdio.h>
@@ -13,18 +18,61 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "spare-directory.h"
+
+#define PAGES	  64 /* of the write-ahead log, before it begins again */
+#define PAGE_SIZE 8192
+
 typedef struct {
 	int fd;
 	guint8 *framed; /* 5 bytes of gRPC framing and the message */
 	gsize size;
 	gsize sent;   /* of the stream under way: the client calls one after the other */
 	GString *out; /* frames of one turn go out together */
+	int pages;    /* the file in the state directory; -1: none */
+	guint n;      /* pages that were written */
+	gboolean taken;
+	SpareDirectories spares;
 } Baseline;
 
 #define HEADER(name, value)                                                                        \
 	{                                                                                          \
 		(guint8 *)(name), (guint8 *)(value), sizeof(name) - 1, sizeof(value) - 1, 0        \
 	}
+
+/* The file has its size at the beginning, as the log of rdmad's database has. */
+static void baseline_open(Baseline *f, const char *state_dir, const char *run_dir)
+{
+	static const char page[PAGE_SIZE];
+	g_autofree char *path = g_build_filename(state_dir, "pages", NULL);
+
+	f->pages = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	for (guint i = 0; i < PAGES; i++)
+		if (write(f->pages, page, PAGE_SIZE) != PAGE_SIZE)
+			g_error("%s: %s", path, g_strerror(errno));
+	fsync(f->pages);
+	spare_directories_init(&f->spares, run_dir);
+	spare_directory_make(&f->spares);
+}
+
+static void baseline_allocate(Baseline *f)
+{
+	static const char page[PAGE_SIZE];
+	const off_t at = (off_t)(f->n++ % PAGES) * PAGE_SIZE;
+
+	if (pwrite(f->pages, page, PAGE_SIZE, at) != PAGE_SIZE || fdatasync(f->pages) < 0)
+		g_error("pages: %s", g_strerror(errno));
+	spare_directory_take(&f->spares);
+	f->taken = TRUE;
+}
+
+static void baseline_after(Baseline *f)
+{
+	if (!f->taken)
+		return;
+	f->taken = FALSE;
+	spare_directory_make(&f->spares);
+}
 
 static ssize_t baseline_send(nghttp2_session *session, const uint8_t *data, size_t size, int flags,
 			     void *user)
@@ -72,6 +120,8 @@ static int baseline_frame(nghttp2_session *session, const nghttp2_frame *frame, 
 	if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
 	    (frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS))
 		return 0;
+	if (f->pages >= 0)
+		baseline_allocate(f);
 	f->sent = 0;
 	return nghttp2_submit_response(session, frame->hd.stream_id, headers, 2, &body);
 }
@@ -89,9 +139,11 @@ static void baseline_serve(Baseline *f)
 	nghttp2_session_server_new(&session, callbacks, f);
 	nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, NULL, 0);
 	baseline_flush(f, session);
-	while ((n = read(f->fd, buf, sizeof(buf))) > 0)
+	while ((n = read(f->fd, buf, sizeof(buf))) > 0) {
 		if (nghttp2_session_mem_recv(session, buf, n) < 0 || !baseline_flush(f, session))
 			break;
+		baseline_after(f);
+	}
 	nghttp2_session_del(session);
 	nghttp2_session_callbacks_del(callbacks);
 }
@@ -114,13 +166,15 @@ static void baseline_load(Baseline *f, const char *path)
 int main(int argc, char **argv)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	Baseline f = { 0 };
+	Baseline f = { .pages = -1 };
 	int listener;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 5)
 		return 2;
 	baseline_load(&f, argv[2]);
 	f.out = g_string_new(NULL);
+	if (argc == 5)
+		baseline_open(&f, argv[3], argv[4]);
 	g_strlcpy(address.sun_path, argv[1], sizeof(address.sun_path));
 	unlink(argv[1]);
 	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -6,18 +6,15 @@
  * {"p50_us", "p99_us"} of rdmad_allocations_grant(), and "directory_us", which is what the kernel takes for the
  * directory of an allocation: made with two files, renamed.  Also how a benchmark fills a database.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/loop.h"
 #include "samples.h"
 #include "service/allocations-private.h"
 #include "service/event-log-private.h"
+#include "spare-directory.h"
 
 typedef struct {
 	RdmadLoop *loop;
@@ -85,62 +82,21 @@ static void bench_run(Bench *b, RdmadState *state)
 
 #define DIRECTORIES 256u
 
-static void expect(gboolean done, const char *what)
-{
-	if (!done)
-		g_error("%s: %s", what, g_strerror(errno));
-}
-
-/* The system calls of service/allocation-dir.c, with names that are there already. */
-static void make_directory(int root, guint i, const char *template, const char *text)
-{
-	g_autofree char *spare = g_strdup_printf("spare%u", i);
-	g_autofree char *other = g_strdup_printf("spare%u/other", i);
-	g_autofree char *own = g_strdup_printf("spare%u/own", i);
-	g_autofree char *name = g_strdup_printf("directory%u", i);
-	int fd;
-
-	expect(mkdirat(root, spare, 0755) == 0, spare);
-	expect(linkat(root, template, root, other, 0) == 0, other);
-	fd = openat(root, own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	expect(fd >= 0 && write(fd, text, strlen(text)) > 0, own);
-	expect(renameat(root, spare, root, name) == 0, name);
-	close(fd);
-}
-
-static void remove_directory(int root, guint i)
-{
-	static const char *const files[] = { "own", "other" };
-	g_autofree char *name = g_strdup_printf("directory%u", i);
-
-	for (guint n = 0; n < G_N_ELEMENTS(files); n++) {
-		g_autofree char *file = g_strdup_printf("%s/%s", name, files[n]);
-
-		expect(unlinkat(root, file, 0) == 0, file);
-	}
-	expect(unlinkat(root, name, AT_REMOVEDIR) == 0, name);
-}
-
 /* Below `parent`: their p50 in microseconds. */
 static double bench_directories(const char *parent)
 {
-	const int root = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	g_autofree char *text = g_strnfill(273, '.'); /* as an allocation.json is long */
 	g_autoptr(GArray) took = samples_new();
-	const int template = openat(root, "template", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	SpareDirectories spares;
 
-	expect(root >= 0 && template >= 0, parent);
-	close(template);
+	spare_directories_init(&spares, parent);
 	for (guint i = 0; i < DIRECTORIES; i++) {
 		const gint64 began = samples_now();
 
-		make_directory(root, i, "template", text);
+		spare_directory_make(&spares);
+		spare_directory_take(&spares);
 		samples_add(took, began);
 	}
-	for (guint i = 0; i < DIRECTORIES; i++)
-		remove_directory(root, i);
-	unlinkat(root, "template", 0);
-	close(root);
+	spare_directories_remove(&spares);
 	return samples_percentile(took, 50);
 }
 

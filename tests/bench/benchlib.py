@@ -94,16 +94,17 @@ def expand_rails(directory, devices):
 
 class Daemon:
     """rdmad with its device plugin, or other modules.  `registry`: kubelet's plugins_registry directory
-    is there, which is enough for rdmad to make its sockets."""
+    is there, which is enough for rdmad to make its sockets.  `run_dir`: elsewhere than below `directory`."""
 
-    def __init__(self, build, root, directory, config=None, registry=True, modules=("device-plugin",)):
+    def __init__(self, build, root, directory, config=None, registry=True, modules=("device-plugin",),
+                 run_dir=None):
         self.directory = directory
         self.kubelet = os.path.join(directory, "kubelet")
         os.makedirs(os.path.join(self.kubelet, "plugins_registry") if registry else self.kubelet,
                     exist_ok=True)
         self.command = [build.rdmad, *(f"--module={name}" for name in modules),
                         "--module-dir", build.modules,
-                        "--sysroot", root, "--run-dir", os.path.join(directory, "run"),
+                        "--sysroot", root, "--run-dir", run_dir or os.path.join(directory, "run"),
                         "--state-dir", os.path.join(directory, "state"),
                         "--kubelet-dir", self.kubelet]
         if config:
