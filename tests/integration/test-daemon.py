@@ -196,14 +196,14 @@ class Life(Case):
     def test_the_watchdog_is_fed(self):
         # WATCHDOG_PID must be the daemon's own: the shell gives it its.
         script = 'WATCHDOG_PID=$$ WATCHDOG_USEC=200000 exec "$@"'
+        began = time.monotonic()    # messages may have waited when this process reads them
         process = subprocess.Popen(["sh", "-c", script, "sh", *self.command("-m", "good")],
                                    env={**os.environ, "NOTIFY_SOCKET": self.manager.name},
                                    stderr=subprocess.DEVNULL)
         self.addCleanup(self.end, process)
         self.manager.wait("^READY=1$")
-        began = time.monotonic()
         for _ in range(5):
-            self.manager.wait("^WATCHDOG=1$", 5)
+            self.manager.wait("^WATCHDOG=1$")
         self.assertGreater(time.monotonic() - began, 0.2)
         self.assertEqual(self.stop(process), 0)
 
