@@ -326,19 +326,25 @@ class SlowTest(MetricsCase):
         self.assertLess(seconds, 5)
 
     def test_many_who_ask_at_once_cost_a_device_one_reading(self):
-        self.begin("*/ports/1/counters/symbol_error=delay:300")
-        before = self.jobs()
+        self.begin(f"{self.SLOW}=delay:1")
+        before, others = self.jobs(), self.connections()
         self.let_it_age()
         results = []
 
         def ask():
             scraper = Scraper(self.port)
-            results.append(self.success(scraper.scrape()))
+            results.append(self.success(scraper.scrape(timeout=PATIENCE)))
             scraper.close()
 
         threads = [threading.Thread(target=ask) for _ in range(12)]
-        for thread in threads:
-            thread.start()
+        self.slow.process.send_signal(signal.SIGSTOP)   # no reading ends before all have asked
+        try:
+            for thread in threads:
+                thread.start()
+            self.wait_for(lambda: self.connections() == others + 12, "connections")
+            self.connections()      # by now their requests were read
+        finally:
+            self.slow.process.send_signal(signal.SIGCONT)
         for thread in threads:
             thread.join()
         self.assertEqual(results, [{device: 1 for device in self.devices()}] * 12)
@@ -346,7 +352,7 @@ class SlowTest(MetricsCase):
         self.assertLessEqual(self.jobs() - before, 3 * 11)
 
     def test_a_device_that_leaves_in_the_middle_is_left_out(self):
-        self.begin("*/infiniband/mlx5_0/ports/1/counters/*=delay:100")
+        self.begin("*/infiniband/mlx5_0/ports/1/counters/*=delay:300")
         answer = []
         thread = threading.Thread(target=lambda: answer.append(self.scraper.scrape(timeout=20)))
         thread.start()
