@@ -5,6 +5,7 @@
 MODULE-DIR has the modules of tests/unit/module/bad.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -172,10 +173,11 @@ class Life(Case):
         for name in os.listdir(f"/proc/{process.pid}/fd"):
             if int(name) <= 2:
                 continue
-            with open(f"/proc/{process.pid}/fdinfo/{name}") as info:
-                flags = int(re.search(r"flags:\s*([0-7]+)", info.read()).group(1), 8)
-            link = os.readlink(f"/proc/{process.pid}/fd/{name}")
-            self.assertTrue(flags & os.O_CLOEXEC, link)
+            with contextlib.suppress(FileNotFoundError):    # closed meanwhile
+                with open(f"/proc/{process.pid}/fdinfo/{name}") as info:
+                    flags = int(re.search(r"flags:\s*([0-7]+)", info.read()).group(1), 8)
+                link = os.readlink(f"/proc/{process.pid}/fd/{name}")
+                self.assertTrue(flags & os.O_CLOEXEC, link)
 
     def test_a_second_sigterm_ends_it_at_once(self):
         process = self.start("-m", "busy")

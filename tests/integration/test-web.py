@@ -374,7 +374,7 @@ class Reload(WebCase):
         sock.sendall(request)
         self.assertIn(b" 200 ", sock.recv(65536))
         self.write("web.yml", USERS.replace("alice", "bob"))
-        time.sleep(1.2)
+        self.wait_until(lambda: self.status(self.ask(basic("alice", "secret"), self.connect())) == 401)
         sock.sendall(request)
         self.assertIn(b" 401 ", sock.recv(65536))
 
