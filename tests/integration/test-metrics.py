@@ -351,8 +351,7 @@ class SlowTest(MetricsCase):
         # The two scrapes that ask for the number may have a reading each.
         self.assertLessEqual(self.jobs() - before, 3 * 11)
 
-    def test_a_device_that_leaves_in_the_middle_is_left_out(self):
-        self.begin("*/infiniband/mlx5_0/ports/1/counters/*=delay:300")
+    def success_while_it_leaves(self):
         answer = []
         thread = threading.Thread(target=lambda: answer.append(self.scraper.scrape(timeout=20)))
         thread.start()
@@ -360,8 +359,21 @@ class SlowTest(MetricsCase):
         self.hardware.unplug("mlx5_0")
         post(self.daemon.socket, "/api/v1/rescan")
         thread.join()
-        self.assertNotIn("mlx5_0", self.success(answer[0]))
-        self.assertEqual(len(self.success(answer[0])), 10)
+        return self.success(answer[0])
+
+    def test_a_device_that_leaves_in_the_middle_is_left_out(self):
+        self.begin("*/infiniband/mlx5_0/ports/1/counters/*=delay:100")
+        success = self.success_while_it_leaves()
+        for _ in range(4):
+            if "mlx5_0" not in success:
+                break
+            # A busy machine may have read it before it left, or for longer than a scrape may take.
+            self.hardware.plug("mlx5_0")
+            post(self.daemon.socket, "/api/v1/rescan")
+            self.wait_for(lambda: "mlx5_0" in self.devices(), "device")
+            self.let_it_age()
+            success = self.success_while_it_leaves()
+        self.assertEqual(set(success), set(self.hardware.devices()))
         for line in self.daemon.said().splitlines():
             self.assertFalse(" warning " in line and "metrics" in line, line)
 
