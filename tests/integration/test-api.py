@@ -21,6 +21,7 @@ import tap  # noqa: E402
 
 
 SLOW_FILES = sys.argv[4]
+WAIT_S = 60     # the longest that a caller may ask for
 
 
 class Asker(unittest.TestCase):
@@ -111,9 +112,9 @@ class Api(Asker):
         readers = [Connection(self.daemon.socket, PATIENCE) for _ in range(20)]
         for reader in readers:
             self.addCleanup(reader.close)
-            reader.request("GET", f"/api/v1/events?after={last}&wait={PATIENCE}")
+            reader.request("GET", f"/api/v1/events?after={last}&wait={WAIT_S}")
         self.get("status")
-        self.assertLess(time.monotonic() - start, PATIENCE)
+        self.assertLess(time.monotonic() - start, WAIT_S)
 
     def test_wrong_numbers_are_refused_by_name(self):
         for query, name in (("after=x", "after"), ("after=-1", "after"), ("wait=61", "wait"),
