@@ -96,6 +96,8 @@ class MetadataHandler(http.server.BaseHTTPRequestHandler):
 
 
 class ErdmaCase(HostCase):
+    METADATA_S = 25     # that the service may take: a NIC that it answers late is configured behind the others
+
     @classmethod
     def setUpClass(cls):
         cls.machine = tempfile.mkdtemp(prefix="rdmad-machine-")
@@ -159,9 +161,9 @@ class ErdmaCase(HostCase):
         (self.dir / "rdmad.conf").write_text("""
             modules = { erdma = {
               driver = { load_with = "none"; pci_device = ""; };
-              nics = { metadata = { url = "http://127.0.0.1:%d"; connect_timeout = "500ms"; timeout = "1s";
+              nics = { metadata = { url = "http://127.0.0.1:%d"; connect_timeout = "%ds"; timeout = "%ds";
                                     tries = 1; }; %s };
-            }; };""" % (PORT, nics))
+            }; };""" % (PORT, self.METADATA_S, self.METADATA_S, nics))
 
     def start_daemon(self, nics=""):
         self.write_config(nics)

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 RDMAD, EXPAND, MODULES = sys.argv[1:4]
-PATIENCE = 60
+PATIENCE = 120      # seconds; the machine may be busy
 
 
 def listens(path):

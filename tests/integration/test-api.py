@@ -21,6 +21,7 @@ import tap  # noqa: E402
 
 
 SLOW_FILES = sys.argv[4]
+WAIT_S = 60     # the longest that a caller may ask for
 
 
 class Asker(unittest.TestCase):
@@ -107,15 +108,13 @@ class Api(Asker):
 
     def test_waiting_readers_hold_up_nobody(self):
         last = self.get("events")["last"]
-        threads = [threading.Thread(target=self.get, args=(f"events?after={last}&wait=2",))
-                   for _ in range(20)]
-        for thread in threads:
-            thread.start()
         start = time.monotonic()
+        readers = [Connection(self.daemon.socket, PATIENCE) for _ in range(20)]
+        for reader in readers:
+            self.addCleanup(reader.close)
+            reader.request("GET", f"/api/v1/events?after={last}&wait={WAIT_S}")
         self.get("status")
-        self.assertLess(time.monotonic() - start, 2)
-        for thread in threads:
-            thread.join()
+        self.assertLess(time.monotonic() - start, WAIT_S)
 
     def test_wrong_numbers_are_refused_by_name(self):
         for query, name in (("after=x", "after"), ("after=-1", "after"), ("wait=61", "wait"),
@@ -210,9 +209,9 @@ class SlowMachine(Asker):
         self.assertIsNone(answers["status"][0]["machine"]["kernel"])
         self.assertEqual(answers["status"][0]["devices"]["count"], 11)
         self.assertIn("cannot be read within seconds", json.dumps(answers["doctor"][0]))
-        # It still hangs: it is not waited for again.
+        # It still hangs: it is not waited for again.  A busy machine may be late, but not each time.
         for path in ("status", "topology", "doctor"):
-            self.assertLess(self.timed(path)[1], READ_S)
+            self.assertLess(min(self.timed(path)[1] for _ in range(5)), READ_S)
 
     def test_a_client_that_leaves_is_not_answered(self):
         for _ in range(10):

@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import api_schema
@@ -36,9 +35,9 @@ if os.path.exists(directory + "/FAIL-" + command):
 if os.path.exists(directory + "/LATE-" + command) and os.fork() == 0:
     for stream in (0, 1, 2):
         os.close(stream)
-    time.sleep(3)
-    open(directory + "/wrote", "w").close()
-    os._exit(0)
+    with open(directory + "/late", "w") as late:
+        late.write(f"{os.getpid()}\\n")
+    time.sleep(1000)
 while os.path.exists(directory + "/WAIT-" + command):
     time.sleep(0.02)
 if command == "ADD":
@@ -313,7 +312,23 @@ class Leases(Operations):
         self.assertNothingLeft()
 
 
+def has_ended(pid):
+    """Perhaps not yet reaped: its parent is that of all orphans."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 class IpamProcesses(Operations):
+    def process_that_is_late(self):
+        """Of the plugin, which does not wait for it."""
+        path = self.plugins / "late"
+        until(lambda: path.exists() and path.read_text().endswith("\n"), "a process of the plugin")
+        pid = int(path.read_text())
+        path.unlink()
+        return pid
+
     def test_what_a_plugin_left_ends_before_the_next_daemon_serves(self):
         self.pod("a")
         for command in ("ADD", "DEL"):
@@ -325,16 +340,14 @@ class IpamProcesses(Operations):
             child = self.start_plugin(command, "c1", "/run/netns/a", "net1", self.net)
             until(lambda: len(self.calls(command)) > count and list((self.dir / "run/cni-ipam").iterdir()),
                   "the plugin")
-            began = time.monotonic()
-            time.sleep(0.3)     # its own child is there
+            late = self.process_that_is_late()
             self.end_daemon(signal.SIGKILL)
             child.communicate()
             self.unmark(f"WAIT-{command}")
             self.unmark(f"LATE-{command}")
             self.start_daemon()
+            self.assertTrue(has_ended(late), command)
             self.delete("c1", "a", self.net)
-            time.sleep(max(0, began + 4.5 - time.monotonic()))
-            self.assertFalse((self.plugins / "wrote").exists(), command)
             self.assertEqual(list((self.dir / "run/cni-ipam").iterdir()), [])
         self.assertNothingLeft()
 

@@ -230,6 +230,7 @@ class MetadataService(ErdmaCase):
         for mode, words in self.BAD.items():
             with self.subTest(mode):
                 self.metadata.mode = mode
+                self.METADATA_S = 1 if mode == "slow" else ErdmaCase.METADATA_S
                 self.start_daemon()
                 until(lambda: self.nic("eth1").get("metadata_error"), "the error")
                 nic = self.until_state("eth1", "refused")

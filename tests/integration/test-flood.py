@@ -14,7 +14,7 @@ import time
 import urllib.request
 
 from http_flood import Flood
-from plugin_case import HCA, PATIENCE, PluginCase, tap
+from plugin_case import ATTEMPTS, HCA, PATIENCE, PluginCase, tap
 from ports import free_port
 
 ALLOCATIONS = 2000
@@ -35,7 +35,7 @@ class UnderFlood(PluginCase):
         super().setUp()
         self.port = free_port()
         self.start_kubelet()
-        count = ALLOCATIONS + CALLS * (1 + len(FLOODS)) + 1
+        count = ALLOCATIONS + 2 * CALLS * ATTEMPTS * len(FLOODS) + 1
         self.start_daemon(CONFIG % (count, self.port), "--module=metrics")
         self.wait_ready(count)
         self.slots = iter(sorted(self.kubelet.manager.resources[HCA].healthy))
@@ -56,13 +56,17 @@ class UnderFlood(PluginCase):
             return json.load(answer)
 
     def test_allocate_does_not_wait_behind_a_flood(self):
-        quiet = self.times()
+        def attempt():
+            """What it takes, as a part of what it may take."""
+            quiet = self.times()
+            with Flood(self.port, paths) as flood:
+                flooded = self.times()
+            self.assertGreater(flood.answers, 0)
+            return flooded / (5 * quiet + 0.02)
+
         for paths in FLOODS:
             with self.subTest(paths=paths):
-                with Flood(self.port, paths) as flood:
-                    flooded = self.times()
-                self.assertGreater(flood.answers, 0)
-                self.assertLess(flooded, 5 * quiet + 0.02)
+                self.check_soon(attempt, 1)
 
     def test_what_strangers_share_is_true_again_soon(self):
         before = self.get("/api/v1/allocations")["allocations"]

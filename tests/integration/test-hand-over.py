@@ -8,7 +8,6 @@ usage: test-hand-over.py RDMAD MODULE-DIR [TEST...]
 import contextlib
 import os
 import re
-import shutil
 import signal
 import socket
 import struct
@@ -108,13 +107,17 @@ class Case(PluginCase):
         self.wait_ready(count)
         self.wait_ready(2, RAIL)
 
-    def end(self):
-        self.end_daemon()
-        self.kubelet.stop()
-        self.end_others()
-        for directory in self.kubelet_dir, os.path.join(self.dir, "run"), os.path.join(self.dir, "state"):
-            shutil.rmtree(directory)
-        os.mkdir(self.kubelet_dir)
+    @contextlib.contextmanager
+    def part(self, **values):
+        """A subtest with processes and directories of its own, which end with it."""
+        with self.subTest(**values):
+            try:
+                yield
+            except BaseException:
+                self.end_daemon(signal.SIGKILL)
+                raise
+            finally:
+                self.start_over()
 
     def successor(self, *options, count=100):
         """It is the daemon from now on."""
@@ -154,7 +157,7 @@ class Case(PluginCase):
 class HandOverTest(Case):
     def test_kubelet_notices_nothing(self):
         for way in WAYS:
-            with self.subTest(**way):
+            with self.part(**way):
                 self.begin(**way)
                 held = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
                 endpoints = self.endpoint(), self.endpoint(RAIL)
@@ -175,7 +178,6 @@ class HandOverTest(Case):
                 self.wait_for(lambda: not self.kubelet.resources()[HCA]["connected"], "its end")
                 self.assertEqual(self.sockets("plugins_registry") if way.get("registry", True) else [], [])
                 self.assertEqual(self.sockets("device-plugins"), [])
-                self.end()
 
     def test_a_signal_to_stop_gives_over_to_one_that_waits(self):
         self.begin()
@@ -358,7 +360,7 @@ class HandOverTest(Case):
     def test_connections_of_the_last_but_one_are_not_taken_over(self):
         """Kubelet notices their end after the last one has registered, and stops its endpoint instead."""
         for way in WAYS:
-            with self.subTest(**way):
+            with self.part(**way):
                 self.begin(**way)
                 before = [self.endpoint(), self.endpoint(RAIL)]
                 new = self.give_to_stopped()
@@ -369,7 +371,6 @@ class HandOverTest(Case):
                 new.send_signal(signal.SIGCONT)
                 self.until_served_by(new)
                 self.kubelet.allocate("ml/after", HCA, 1)
-                self.end()
 
     def test_a_stream_that_begins_meanwhile(self):
         """The hand-over waits for the rest of a frame when kubelet asks for the list of another resource."""
@@ -380,7 +381,7 @@ class HandOverTest(Case):
             threading.Thread(target=lambda: wait() and run(endpoint), daemon=True).start()
 
         for way in WAYS:
-            with self.subTest(**way), mock.patch.object(Endpoint, "run", run_later):
+            with self.part(**way), mock.patch.object(Endpoint, "run", run_later):
                 self.both(CONFIG % 100, **way)
                 self.wait_ready(100)
                 self.wait_for(lambda: RAIL in self.kubelet.resources(), "other resource")
@@ -394,7 +395,6 @@ class HandOverTest(Case):
                     half.send(b"\0\0\0\0\0")
                 self.until_served_by(self.daemon)
                 self.kubelet.allocate("ml/after", RAIL, 1)
-                self.end()
             asks.clear()
 
     def test_the_end_of_one_that_has_no_lock_yet_is_noticed_at_once(self):
@@ -412,14 +412,13 @@ class HandOverTest(Case):
 
     def test_kubelet_restarts_after_it(self):
         for way in WAYS:
-            with self.subTest(**way):
+            with self.part(**way):
                 self.begin(**way)
                 self.successor("--take-over")
                 self.until_served_by(self.daemon)
                 self.kubelet.restart()
                 self.ready()
                 self.kubelet.allocate("ml/after", HCA, 1)
-                self.end()
 
 
 class KillTest(Case):
@@ -432,8 +431,9 @@ class KillTest(Case):
 
     def supervise(self):
         """Starts what has failed, until one serves: the successor, if it lives, which has taken over then."""
-        processes, end = [*self.others, self.daemon], time.monotonic() + PATIENCE
+        self.others.append(self.daemon)
         successor, self.daemon = self.daemon, None
+        processes, end = self.others, time.monotonic() + PATIENCE
 
         def may_serve():
             return [successor] if successor.poll() is None else [p for p in processes if p.poll() is None]
@@ -447,7 +447,7 @@ class KillTest(Case):
             self.assertLess(time.monotonic(), end, self.log())
             time.sleep(0.02)
         [self.daemon] = [process for process in processes if process.pid == pid]
-        self.others = [process for process in processes if process.pid != pid]
+        processes.remove(self.daemon)
 
     def check_kill(self, victim, line, delay):
         self.begin()
@@ -465,12 +465,11 @@ class KillTest(Case):
         self.end_others()
         self.assertEqual(self.serving(), self.daemon.pid)
         self.ready()
-        self.end()
 
     def test_either_may_be_killed_at_any_moment(self):
         for victim in "old", "new":
             for line, delay in self.MOMENTS if SLOW else self.MOMENTS[::4]:
-                with self.subTest(victim=victim, line=line, delay=delay):
+                with self.part(victim=victim, line=line, delay=delay):
                     self.check_kill(victim, line, delay)
 
 

@@ -169,9 +169,8 @@ class Http(unittest.TestCase):
         self.assertLess(time.monotonic() - start, 2 * IDLE_S)
 
     def test_an_idle_connection_is_closed(self):
-        sock = self.connect()
         start = time.monotonic()
-        self.assertEqual(self.read_all(sock), b"")
+        self.assertEqual(self.read_all(self.connect()), b"")
         self.assertGreater(time.monotonic() - start, IDLE_S - 1)
         self.assertLess(time.monotonic() - start, 2 * IDLE_S)
 

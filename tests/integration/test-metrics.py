@@ -306,14 +306,17 @@ class SlowTest(MetricsCase):
         self.wait_for(lambda: self.success(self.scraper.scrape(timeout=1))["mlx5_0"] == 1,
                       "reading of mlx5_0")
 
+    def others_are_there_in_time(self):
+        series, seconds = self.timed(timeout=10)
+        self.let_it_age()
+        return seconds < 10 + SLACK_S and {device for device, there in self.success(series).items() if there} == {
+            "mlx5_8", "mlx5_9", "mlx5_10"}
+
     def test_more_devices_that_hang_than_threads_hold_up_nobody(self):
         self.begin("*/infiniband/mlx5_[0-7]/ports/1/counters/symbol_error=block")
         for _ in range(3):
-            series, seconds = self.timed(timeout=10)
-            self.assertLess(seconds, 10 + SLACK_S)
-            self.assertEqual({device for device, there in self.success(series).items() if there},
-                             {"mlx5_8", "mlx5_9", "mlx5_10"})
-            self.let_it_age()
+            # A busy machine may be late once.
+            self.wait_for(self.others_are_there_in_time, "scrape of the others")
 
     def test_a_device_that_goes_on_hanging_is_waited_for_once(self):
         self.begin(f"{self.SLOW}=block")
@@ -326,27 +329,32 @@ class SlowTest(MetricsCase):
         self.assertLess(seconds, 5)
 
     def test_many_who_ask_at_once_cost_a_device_one_reading(self):
-        self.begin("*/ports/1/counters/symbol_error=delay:300")
-        before = self.jobs()
+        self.begin(f"{self.SLOW}=delay:1")
+        before, others = self.jobs(), self.connections()
         self.let_it_age()
         results = []
 
         def ask():
             scraper = Scraper(self.port)
-            results.append(self.success(scraper.scrape()))
+            results.append(self.success(scraper.scrape(timeout=PATIENCE)))
             scraper.close()
 
         threads = [threading.Thread(target=ask) for _ in range(12)]
-        for thread in threads:
-            thread.start()
+        self.slow.process.send_signal(signal.SIGSTOP)   # no reading ends before all have asked
+        try:
+            for thread in threads:
+                thread.start()
+            self.wait_for(lambda: self.connections() == others + 12, "connections")
+            self.connections()      # by now their requests were read
+        finally:
+            self.slow.process.send_signal(signal.SIGCONT)
         for thread in threads:
             thread.join()
         self.assertEqual(results, [{device: 1 for device in self.devices()}] * 12)
         # The two scrapes that ask for the number may have a reading each.
         self.assertLessEqual(self.jobs() - before, 3 * 11)
 
-    def test_a_device_that_leaves_in_the_middle_is_left_out(self):
-        self.begin("*/infiniband/mlx5_0/ports/1/counters/*=delay:100")
+    def success_while_it_leaves(self):
         answer = []
         thread = threading.Thread(target=lambda: answer.append(self.scraper.scrape(timeout=20)))
         thread.start()
@@ -354,8 +362,21 @@ class SlowTest(MetricsCase):
         self.hardware.unplug("mlx5_0")
         post(self.daemon.socket, "/api/v1/rescan")
         thread.join()
-        self.assertNotIn("mlx5_0", self.success(answer[0]))
-        self.assertEqual(len(self.success(answer[0])), 10)
+        return self.success(answer[0])
+
+    def test_a_device_that_leaves_in_the_middle_is_left_out(self):
+        self.begin("*/infiniband/mlx5_0/ports/1/counters/*=delay:100")
+        success = self.success_while_it_leaves()
+        for _ in range(4):
+            if "mlx5_0" not in success:
+                break
+            # A busy machine may have read it before it left, or for longer than a scrape may take.
+            self.hardware.plug("mlx5_0")
+            post(self.daemon.socket, "/api/v1/rescan")
+            self.wait_for(lambda: "mlx5_0" in self.devices(), "device")
+            self.let_it_age()
+            success = self.success_while_it_leaves()
+        self.assertEqual(set(success), set(self.hardware.devices()))
         for line in self.daemon.said().splitlines():
             self.assertFalse(" warning " in line and "metrics" in line, line)
 

@@ -24,6 +24,7 @@ SOURCE = sys.argv[1]
 DIRECTORY = os.path.join(SOURCE, "contrib/prometheus")
 RULES = ["recording.yml", "alerts.yml"]
 TESTS = sorted(glob.glob(os.path.join(SOURCE, "tests/rules/*.yml")))
+PATIENCE = 500      # seconds; the machine may be busy
 ALERT = re.compile(r'alertname=~?"([^"]+)"')
 
 
@@ -47,7 +48,7 @@ def expressions():
 
 def promtool(*args):
     return subprocess.run(["promtool", *args], capture_output=True, text=True, check=False,
-                          timeout=120)
+                          timeout=PATIENCE)
 
 
 def what_fires(points):

@@ -172,6 +172,8 @@ class VkeTest(SeedCase):
         self.assertEqual(self.nodes(before) & self.nodes(others), set())
         with self.assertRaises(AdmissionError):
             self.kubelet.allocate("default/late", VKE, 1)
+        # An allocation of nobody that kubelet has listed is given time.
+        self.wait_for(lambda: all(a["pod"] for a in self.allocations().values()), "names of the pods")
         self.kubelet.complete("default/before")
         self.wait_for(lambda: self.ask("allocations", "--refresh") and len(self.allocations()) == 1, "the first's end")
         self.assertEqual(self.nodes(self.kubelet.allocate("default/late", VKE, 1)), self.nodes(before))

@@ -14,6 +14,7 @@ import unittest
 from ports import free_port
 
 # "secret", at a low cost.
+PATIENCE = 60       # seconds; the machine may be busy
 HASH = "$2y$05$s07FJFZUV0sA1apmjFapGewTGKuJXtFEbLFID3UjTu0hnHorRQp9G"
 FILES = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n"
 
@@ -74,7 +75,7 @@ class WebCase(unittest.TestCase):
         os.rename(self.path(name) + ".new", self.path(name))
 
     def wait_until(self, test):
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while not test():
             self.assertLess(time.monotonic(), end)
             time.sleep(0.2)
@@ -91,7 +92,7 @@ class WebCase(unittest.TestCase):
         self.said = self.process.stdout.readline().decode()
         if self.said == "ready\n":
             return True
-        _, self.log = self.process.communicate(timeout=30)
+        _, self.log = self.process.communicate(timeout=PATIENCE)
         self.process = None
         return False
 
@@ -99,7 +100,7 @@ class WebCase(unittest.TestCase):
         if not self.process:
             return
         self.process.send_signal(signal.SIGINT)
-        _, self.log = self.process.communicate(timeout=30)
+        _, self.log = self.process.communicate(timeout=PATIENCE)
         code, self.process = self.process.returncode, None
         self.assertEqual(code, 0, self.log.decode(errors="replace"))
 
@@ -112,7 +113,7 @@ class WebCase(unittest.TestCase):
     def curl(self, *args, url=None, port=None):
         """The status, or "failed"."""
         url = url or f"https://127.0.0.1:{port or self.port}/hello"
-        done = subprocess.run(["curl", "-s", "-o", self.path("body"), "-w", "%{http_code}", "-m", "20",
+        done = subprocess.run(["curl", "-s", "-o", self.path("body"), "-w", "%{http_code}", "-m", str(PATIENCE),
                                "--cacert", self.path("ca.pem"), *args, url],
                               capture_output=True, text=True, check=False)
         return int(done.stdout) if done.returncode == 0 else "failed"
@@ -127,7 +128,7 @@ class WebCase(unittest.TestCase):
         return context
 
     def connect(self, source="127.0.0.1"):
-        sock = socket.create_connection(("127.0.0.1", self.port), 20, (source, 0))
+        sock = socket.create_connection(("127.0.0.1", self.port), PATIENCE, (source, 0))
         self.addCleanup(sock.close)
         return sock
 
@@ -158,7 +159,7 @@ class WebCase(unittest.TestCase):
         """Seconds that the control socket takes for an answer."""
         start = time.monotonic()
         with socket.socket(socket.AF_UNIX) as sock:
-            sock.settimeout(20)
+            sock.settimeout(PATIENCE)
             sock.connect(self.control)
             self.assertIn(b"hello\n", self.ask(b"GET /hello HTTP/1.0\r\n\r\n", sock))
         return time.monotonic() - start
