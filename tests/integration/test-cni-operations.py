@@ -6,6 +6,7 @@ usage: test-cni-operations.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -236,6 +237,23 @@ class Leftovers(Operations):
         away_link = self.dir / "link"
         away_link.symlink_to(away)
         away_link.replace(self.spool)
+        self.end_in_time(other)
+        self.assertEqual(list(self.spool.iterdir()), [])
+        self.delete("c-b", "b", self.net)
+
+    def test_an_add_waits_while_a_record_cannot_be_read(self):
+        self.spool_delete()
+        # A lease of another process fails open() with EAGAIN.
+        (record,) = self.spool.iterdir()
+        lease = os.open(record, os.O_WRONLY)
+        self.addCleanup(signal.signal, signal.SIGIO, signal.signal(signal.SIGIO, signal.SIG_IGN))
+        fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        self.start_daemon()
+        other = self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net)
+        until(lambda: self.module_status("cni")["waiting"] == 1 or other.poll() is not None, "the ADD")
+        self.assertIsNone(other.poll())
+        self.assertEqual(self.calls("DEL"), [])
+        os.close(lease)
         self.end_in_time(other)
         self.assertEqual(list(self.spool.iterdir()), [])
         self.delete("c-b", "b", self.net)
