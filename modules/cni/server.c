@@ -106,14 +106,17 @@ static gboolean is_limited(const CniOperation *op)
 	return op->request && op->request->command != CNI_DEL;
 }
 
+/* A record that could not be removed is one of a DEL that failed: it is tried again, but holds no ADD. */
 static void spool_ended(CniServer *server, const CniOperation *op, const GError *error)
 {
 	g_autoptr(GError) why = NULL;
 
-	if (error)
-		g_hash_table_add(server->failed, g_strdup(op->spooled));
-	else if (!cni_spool_remove(server->cni->spool_dir, op->spooled, &why))
+	if (!error && cni_spool_remove(server->cni->spool_dir, op->spooled, &why))
+		return;
+	if (why)
 		rdmad_warn("%s", why->message);
+	g_hash_table_add(server->failed, g_strdup(op->spooled));
+	rdmad_event_arm_within(server->retry, RETRY_MS);
 }
 
 static void undo_queue(CniServer *server, const CniAttachment *attachment);

@@ -258,6 +258,17 @@ class Leftovers(Operations):
         self.assertEqual(list(self.spool.iterdir()), [])
         self.delete("c-b", "b", self.net)
 
+    def test_a_record_that_cannot_be_removed_is_tried_once_before_an_add(self):
+        self.spool_delete()
+        (record,) = self.spool.iterdir()
+        run("mount", "--bind", str(record), str(record))
+        self.addCleanup(run, "umount", str(record))
+        self.start_daemon()
+        self.end_in_time(self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net))
+        self.assertEqual([call[:2] for call in self.calls("DEL")], [["DEL", "c-a"]])
+        self.assertEqual(self.module_status("cni")["spooled"], 1)
+        self.delete("c-b", "b", self.net)
+
     def test_a_leftover_waits_for_the_delete_of_its_container_that_runs(self):
         self.spool_delete()
         self.mark("WAIT-DEL")
