@@ -331,8 +331,9 @@ static NcclView *view_look(const Request *request, GError **error)
 	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(request->sysroot, error);
 	g_autoptr(RdmadScan) scan = root ? rdmad_scan_sysfs(root, error) : NULL;
 	g_autoptr(NcclView) view = scan ? view_of_scan(root, scan) : NULL;
+	g_autoptr(NcclAddresses) addresses = NULL;
 	g_autoptr(GError) missing = NULL;
-	NcclAddresses *addresses;
+	char **default_netdevs;
 
 	if (!view || (request->netns && !enter_netns(request->netns, error)))
 		return NULL;
@@ -342,7 +343,10 @@ static NcclView *view_look(const Request *request, GError **error)
 		g_propagate_error(error, g_steal_pointer(&missing));
 		return NULL;
 	}
-	nccl_view_set_network(view, addresses, nccl_default_netdevs_read(root, request->process));
+	default_netdevs = nccl_default_netdevs_read(root, request->process, error);
+	if (!default_netdevs)
+		return NULL;
+	nccl_view_set_network(view, g_steal_pointer(&addresses), default_netdevs);
 	return g_steal_pointer(&view);
 }
 

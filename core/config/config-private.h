@@ -4,7 +4,8 @@
  *
  * `include = "conf.d";` names a directory beside the file.  Its `*.conf` files are parsed
  * separately, in the order of their names.  Groups merge; every other value replaces the earlier
- * one.  `profile = "name";` merges the main file over a file that comes with rdmad (config.c).
+ * one.  `profile = "name";`, or a list of names, merges the main file over files that come with rdmad
+ * (config.c).
  * libconfig's `@include "file"` inserts the text of a file below the main file's directory.
  */
 #pragma once
@@ -14,7 +15,7 @@
 typedef struct RdmadConfig RdmadConfig;
 
 /* `profile_dir` may be NULL.  RDMAD_ERROR_NOT_FOUND: no such file; RDMAD_ERROR_CONFIG: its first
- * mistake, with file:line. */
+ * mistake, with file:line; RDMAD_ERROR_FAILED: a file or directory could not be read. */
 RdmadConfig *rdmad_config_load(const char *path, const char *profile_dir, GError **error);
 /* Parses text in memory, without drop-ins and @include.  Errors begin with `name`. */
 RdmadConfig *rdmad_config_load_text(const char *name, const char *text, gsize length,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -34,32 +35,31 @@ static gboolean directory_failed(const RdmadConfigNode *include, const char *dir
 	return rdmad_error_errno(error, errnum, "cannot read the directory %s", directory);
 }
 
+/* Returns the names in a directory; NULL with errno after an error, because an incomplete list would give
+ * a different configuration. */
+static char **directory_list(const char *directory)
+{
+	rdmad_autofd int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 ? rdmad_fd_list(fd) : NULL;
+}
+
 /* Returns NULL and sets `error` on failure. */
 static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *directory,
 			       GError **error)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	DIR *dir = opendir(directory);
-	const struct dirent *entry;
-	int errnum;
+	g_auto(GStrv) all = directory_list(directory);
 
-	if (!dir && errno == ENOENT)
+	if (!all && errno == ENOENT)
 		return g_steal_pointer(&names);
-	if (!dir) {
+	if (!all) {
 		directory_failed(include, directory, errno, error);
 		return NULL;
 	}
-	errno = 0;
-	while ((entry = readdir(dir)) != NULL && names->len <= RDMAD_CONFIG_MAX_DROPINS)
-		if (is_dropin(entry->d_name))
-			g_ptr_array_add(names, g_strdup(entry->d_name));
-	errnum = errno;
-	closedir(dir);
-	/* An incomplete list of files would give a different configuration. */
-	if (errnum) {
-		directory_failed(include, directory, errnum, error);
-		return NULL;
-	}
+	for (char **name = all; *name; name++)
+		if (is_dropin(*name))
+			g_ptr_array_add(names, g_strdup(*name));
 	if (names->len > RDMAD_CONFIG_MAX_DROPINS) {
 		rdmad_config_error(include, NULL, error, "%s holds more than %u files", directory,
 				   RDMAD_CONFIG_MAX_DROPINS);
@@ -142,21 +142,17 @@ static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GEr
  * directory cannot be read. */
 static char **profiles_list(const char *dir, GError **error)
 {
-	GPtrArray *names = g_ptr_array_new();
-	g_autoptr(GError) problem = NULL;
-	GDir *directory = dir ? g_dir_open(dir, 0, &problem) : NULL;
-	const char *file;
+	g_auto(GStrv) all = dir ? directory_list(dir) : NULL;
+	GPtrArray *names;
 
-	if (problem && !g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NOENT) &&
-	    !g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NOTDIR)) {
-		g_ptr_array_unref(names);
-		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, problem->message);
+	if (dir && !all && errno != ENOENT && errno != ENOTDIR) {
+		rdmad_error_errno(error, errno, "cannot read the directory %s", dir);
 		return NULL;
 	}
-	while (directory && (file = g_dir_read_name(directory)) != NULL)
-		if (g_str_has_suffix(file, SUFFIX))
-			g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(SUFFIX)));
-	g_clear_pointer(&directory, g_dir_close);
+	names = g_ptr_array_new();
+	for (char **file = all; file && *file; file++)
+		if (g_str_has_suffix(*file, SUFFIX))
+			g_ptr_array_add(names, g_strndup(*file, strlen(*file) - strlen(SUFFIX)));
 	g_ptr_array_sort(names, compare_names);
 	g_ptr_array_add(names, NULL);
 	return (char **)g_ptr_array_free(names, FALSE);

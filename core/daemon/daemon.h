@@ -14,12 +14,13 @@
 /* Returns the exit status for an error of the options, the settings or a module. */
 int rdmad_daemon_status(const GError *error);
 
-/* Runs until SIGTERM or SIGINT.  Call once in a process. */
+/* Runs until SIGTERM or SIGINT, or until a successor has taken over.  Call once in a process. */
 int rdmad_daemon_run(const RdmadOptions *options, GError **error);
 /* Reads the configuration and creates the modules, without side effects; prints the result on
  * stdout. */
 int rdmad_daemon_check(const RdmadOptions *options, GError **error);
-/* Does the same before taking over from a running rdmad; prints nothing. */
+/* Does the same before taking over from a running rdmad, and rehearses the start of the database and the
+ * modules; prints nothing. */
 int rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options, GError **error);
 /* Prints the configuration on stdout. */
 int rdmad_daemon_print_config(const RdmadOptions *options, GError **error);

@@ -8,7 +8,7 @@
 /* Creates the loop and the services that need only the loop.  RDMAD_ERROR_FAILED: the kernel
  * refused. */
 RdmadServices *rdmad_services_new(GError **error);
-/* Frees the modules first, then the services in the reverse order of creation. */
+/* Frees the modules first, then each service after those that use it. */
 void rdmad_services_free(RdmadServices *services);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadServices, rdmad_services_free)
 

@@ -27,7 +27,8 @@ typedef struct {
 	GPtrArray *modules; /* RdmadModuleEntry *, in the order of their start */
 } RdmadSettings;
 
-/* RDMAD_ERROR_CONFIG: an error in the files; RDMAD_ERROR_NOT_FOUND: the file does not exist. */
+/* RDMAD_ERROR_CONFIG: an error in the files; RDMAD_ERROR_NOT_FOUND: the file does not exist;
+ * RDMAD_ERROR_FAILED: a file or directory could not be read. */
 RdmadSettings *rdmad_settings_load(const RdmadOptions *options, GError **error);
 void rdmad_settings_free(RdmadSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSettings, rdmad_settings_free)

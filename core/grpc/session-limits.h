@@ -2,9 +2,9 @@
 /*
  * Limits of a peer in a session
  *
- * nghttp2 limits resets, CONTINUATION, SETTINGS and unread acknowledgements; the other limits are
- * here.  A grpc-go client sends about one PING per call, so each call adds to the budget of control
- * frames.
+ * nghttp2 limits SETTINGS and unread acknowledgements, and in newer versions resets and CONTINUATION;
+ * the other limits are here.  A grpc-go client sends about one PING per call and acknowledges DATA by
+ * WINDOW_UPDATE, so each call and each sent DATA frame adds to the budget of control frames.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 typedef struct {
 	gsize header_bytes;  /* of the current header list */
-	RdmadBucket control; /* frames without headers or data */
+	RdmadBucket control; /* received frames without headers or data */
 	RdmadBucket errors;  /* streams that were reset because of the peer's errors */
 } RdmadGrpcSessionLimits;
 

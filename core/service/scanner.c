@@ -6,7 +6,7 @@
  * A hint that names a device is a scan of that device: a port of 64 that goes down costs a 64th of a scan.
  * All are scanned after a hint without a name (messages were lost, a device came or left), after a scan that
  * failed, and when a device is not found where it was.  Each pod has interfaces that belong to no device: these
- * strangers cause no scan.
+ * strangers cause no scan, nor do the changes that they cause in their bridge.
  */
 #define RDMAD_LOG_TOPIC "hardware"
 
@@ -51,7 +51,8 @@ struct RdmadHardware {
 	gboolean whole;	       /* the next scan reads all devices ... */
 	GHashTable *next;      /* ... or these (set of ids) */
 	GHashTable *strangers; /* set of ifindexes: interfaces that belong to no device */
-	GHashTable *heard;     /* those that changed during the running scan */
+	GHashTable *bridges;   /* ifindex -> bridge_text() of the last message */
+	GHashTable *heard;     /* interfaces without a scan that changed during the running one */
 	guint retry_ms;	       /* 0: the last scan succeeded */
 	char *problem;	       /* the error of the last scan, or that one takes too long; or NULL */
 	gint64 began_us;       /* start of the running scan */
@@ -339,6 +340,27 @@ static int hint_devices_of(RdmadHardware *hw, const RdmadRouteEvent *event)
 	return found;
 }
 
+static char *bridge_text(const RdmadLink *link)
+{
+	return g_strdup_printf("%s %d %d", link->name, link->up, link->master);
+}
+
+/* A bridge may be above an interface of a device, also through a VLAN: its addresses are GIDs then.  Its
+ * ports change its MAC, its features and its operational state, which no GID depends on. */
+static gboolean bridge_is_as_before(RdmadHardware *hw, const RdmadRouteEvent *event)
+{
+	const gpointer key = GINT_TO_POINTER(event->ifindex);
+	g_autofree char *text = event->removed ? NULL : bridge_text(event->link);
+
+	if (text && g_strcmp0(g_hash_table_lookup(hw->bridges, key), text) == 0)
+		return TRUE;
+	if (text)
+		g_hash_table_insert(hw->bridges, key, g_steal_pointer(&text));
+	else
+		g_hash_table_remove(hw->bridges, key);
+	return FALSE;
+}
+
 /* Notes a veth as a stranger: it is above no other interface, and a device that is made on top of it
  * has messages of its own.  An interface of another kind may be above one of a device, which then has
  * its addresses, and a physical one may be a device's own: only a scan can tell. */
@@ -349,6 +371,8 @@ static gboolean is_stranger(RdmadHardware *hw, const RdmadRouteEvent *event)
 	if (!event->link)
 		return g_hash_table_contains(hw->strangers, key);
 	g_hash_table_remove(hw->strangers, key);
+	if (g_strcmp0(event->link->kind, "bridge") == 0)
+		return bridge_is_as_before(hw, event);
 	if (g_strcmp0(event->link->kind, "veth") != 0)
 		return FALSE;
 	if (!event->removed)
@@ -445,6 +469,7 @@ static void on_hint(gpointer data)
 
 	/* Messages may be lost, and an ifindex be another interface's. */
 	g_hash_table_remove_all(hw->strangers);
+	g_hash_table_remove_all(hw->bridges);
 	rdmad_hardware_hint(hw);
 }
 
@@ -490,6 +515,7 @@ RdmadHardware *rdmad_hardware_new(RdmadLoop *loop, RdmadWorkers *workers,
 	hw->event_log = event_log;
 	hw->next = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	hw->strangers = g_hash_table_new(NULL, NULL);
+	hw->bridges = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	hw->heard = g_hash_table_new(NULL, NULL);
 	hw->scans = rdmad_loop_stat(loop, &scans_class);
 	hw->durations = rdmad_loop_stat(loop, &durations_class);
@@ -545,6 +571,7 @@ void rdmad_hardware_free(RdmadHardware *hw)
 	rdmad_event_free(hw->timer);
 	g_hash_table_unref(hw->next);
 	g_hash_table_unref(hw->strangers);
+	g_hash_table_unref(hw->bridges);
 	g_hash_table_unref(hw->heard);
 	g_free(hw->problem);
 	g_free(hw);

@@ -24,9 +24,9 @@ typedef struct {
 	char *rdma_device;	    /* name in the pod; NULL: none */
 	char **addresses;	    /* "192.0.2.7/24" */
 	int gid_index;		    /* RDMAD_UNKNOWN: no step waits for it */
-	gboolean ipam;		    /* an ADD of the IPAM plugin was started */
-	gboolean refused;	    /* that ADD was refused: the DEL may be, too */
-	char *ranges;		    /* for the IPAM plugin: runtimeConfig.ipRanges; NULL: none */
+	gboolean ipam;	  /* an ADD of the IPAM plugin was started, and no DEL succeeded since */
+	gboolean refused; /* that ADD was refused: the DEL may be, too */
+	char *ranges;	  /* for the IPAM plugin: runtimeConfig.ipRanges; NULL: none */
 } CniNic;
 
 typedef struct {
@@ -62,6 +62,6 @@ guint cni_attachment_next_ipam(const CniAttachment *attachment, guint from);
 char *cni_nics_text(const CniAttachment *attachment);
 gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **error);
 
-/* Returns TRUE only if the namespace is known to have ended: the path leads to another namespace or
- * does not exist, or the attachment is of another boot. */
+/* Returns TRUE only if the namespace is known to have ended: the path is unknown, does not exist, or
+ * leads to another namespace or to none, or the attachment is of another boot. */
 gboolean cni_attachment_netns_is_gone(const CniAttachment *attachment, const char *boot);

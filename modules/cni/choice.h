@@ -2,10 +2,12 @@
 /*
  * The NICs of an ADD, and their names in the pod
  *
- * - With runtimeConfig.deviceID, or Multus' deviceID: that device, as CNI_IFNAME.
- * - After another plugin, which has made CNI_IFNAME: each entry of the pod's annotation takes one
- *   of the pod's allocated devices, in rail order; without an annotation the pod gets all of them,
- *   as eth1, eth2 and so on.  A pod without devices passes through.
+ * - With a device ID in the request: that device, as CNI_IFNAME, or after another plugin, which has
+ *   made CNI_IFNAME, under the first free name from eth1.
+ * - After another plugin, without a device ID: each entry of the pod's annotation for a network in
+ *   `annotation_networks` takes one of the pod's allocated devices, in rail order; without an
+ *   annotation the pod gets all of them, under the free names from eth1.  A pod without devices and
+ *   annotation passes through.
  * - As the only plugin: the next of the pod's devices, as CNI_IFNAME.
  *
  * Rail order is that of rdmad_nics_compare() without GPUs, then the order of the slots of one
@@ -57,7 +59,7 @@ typedef struct {
 } CniChoiceInput;
 
 typedef struct {
-	const RdmadDevice *device; /* borrowed, like policy and entry */
+	const RdmadDevice *device; /* borrowed, like all pointers but ifname */
 	const char *netdev;	   /* the interface to move, or the parent of the new one */
 	const CniPolicy *policy;
 	CniMode mode; /* never CNI_MODE_ALLOCATION */

@@ -35,7 +35,7 @@ GByteArray *cni_answer_new(int status, const char *text, int *fd, GError **error
 
 /* Returns the names of the records; g_strfreev().  RDMAD_ERROR_FAILED. */
 char **cni_spool_list(const char *directory, GError **error);
-/* RDMAD_ERROR_INVALID: truncated or damaged.  RDMAD_ERROR_FAILED. */
+/* RDMAD_ERROR_INVALID: not a file, truncated or damaged.  RDMAD_ERROR_FAILED: a retry may succeed. */
 gboolean cni_spool_read(const char *directory, const char *name, CniMessage *message,
 			GError **error);
 gboolean cni_spool_remove(const char *directory, const char *name, GError **error);

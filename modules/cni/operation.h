@@ -2,8 +2,8 @@
 /*
  * Operations: one ADD, DEL or CHECK from its request to its answer
  *
- * An ADD that fails, is cancelled by a DEL, or whose caller closed the connection, has undone all
- * its changes when it ends.
+ * An ADD that fails, is cancelled by a DEL, or whose caller closed the connection, undoes its changes
+ * before it ends.  The server retries an undo that fails.
  */
 #pragma once
 
@@ -62,7 +62,8 @@ CniOperation *cni_operation_new_undo(Cni *cni, const CniAttachment *attachment,
 void cni_operation_free(CniOperation *op);
 
 void cni_operation_start(CniOperation *op);
-/* Makes an ADD undo its changes and fail.  The operation may have ended when this returns. */
+/* Makes an ADD or CHECK fail, an ADD after it has undone its changes; one that waits fails when it is
+ * started.  Other operations continue.  The operation may have ended when this returns. */
 void cni_operation_cancel(CniOperation *op, const char *why);
 
 void cni_add_start(CniOperation *op);

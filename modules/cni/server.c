@@ -21,11 +21,12 @@
 
 #define PEERS_MAX  2048u
 #define SEND_MS	   10000u /* for a caller to send its request */
-#define LIST_MS	   1000u  /* until a spool that could not be listed is listed again */
+#define SPOOL_MS   500u	  /* until a spool that could not be read is read again; doubles */
 #define RETRY_MS   30000u /* delay of a retry */
 #define DRAIN_MS   5000u  /* of the ten seconds of a stop; the rest is for undoing */
 #define CHANGED_MS 5000u  /* for the DELs of a pod that ended to arrive */
 
+#define SPOOL_MAX_MS	  8000u /* a waiting ADD soon follows the end of the failure */
 #define LEFTOVERS_AT_ONCE 64u
 
 struct CniServer {
@@ -35,11 +36,13 @@ struct CniServer {
 	GQueue operations;		/* of CniOperation, in their order */
 	guint running;			/* ADDs and CHECKs */
 	GHashTable *failed;		/* names of spooled DELs that failed */
+	GHashTable *unread;		/* names of records that could not be read */
 	GPtrArray *collections;		/* of Collection */
 	void (*drained)(gpointer data); /* not NULL: rdmad is stopping */
 	gpointer drained_data;
 	RdmadEvent *drain_limit, *drain_end;
-	RdmadEvent *retry, *schedule;
+	RdmadEvent *retry, *schedule, *spool_retry;
+	guint spool_retry_ms;
 };
 
 /* A GC and its caller. */
@@ -103,14 +106,17 @@ static gboolean is_limited(const CniOperation *op)
 	return op->request && op->request->command != CNI_DEL;
 }
 
+/* A record that could not be removed is one of a DEL that failed: it is tried again, but holds no ADD. */
 static void spool_ended(CniServer *server, const CniOperation *op, const GError *error)
 {
 	g_autoptr(GError) why = NULL;
 
-	if (error)
-		g_hash_table_add(server->failed, g_strdup(op->spooled));
-	else if (!cni_spool_remove(server->cni->spool_dir, op->spooled, &why))
+	if (!error && cni_spool_remove(server->cni->spool_dir, op->spooled, &why))
+		return;
+	if (why)
 		rdmad_warn("%s", why->message);
+	g_hash_table_add(server->failed, g_strdup(op->spooled));
+	rdmad_event_arm_within(server->retry, RETRY_MS);
 }
 
 static void undo_queue(CniServer *server, const CniAttachment *attachment);
@@ -171,7 +177,7 @@ static void leftover_add(CniServer *server, CniOperation *op)
 }
 
 /* Queues untried leftovers, some at a time: each listing reads the whole directory.  Returns TRUE if
- * there is none, queued or running, and FALSE if the spool cannot be listed now. */
+ * there is none, queued or running, and FALSE if the spool or a record cannot be read now. */
 static gboolean leftovers_are_tried(CniServer *server)
 {
 	g_autoptr(GError) error = NULL;
@@ -184,13 +190,14 @@ static gboolean leftovers_are_tried(CniServer *server)
 	names = cni_spool_list(server->cni->spool_dir, &error);
 	if (!names) {
 		rdmad_warn("%s", error->message);
-		rdmad_event_arm_within(server->retry, LIST_MS);
+		rdmad_event_arm_within(server->spool_retry, server->spool_retry_ms);
 		return FALSE;
 	}
 	for (char **name = names; *name && queued < LEFTOVERS_AT_ONCE; name++) {
 		CniOperation *op;
 
-		if (g_hash_table_contains(server->failed, *name))
+		if (g_hash_table_contains(server->failed, *name) ||
+		    g_hash_table_contains(server->unread, *name))
 			continue;
 		op = spooled_operation(server, *name);
 		if (!op)
@@ -198,7 +205,11 @@ static gboolean leftovers_are_tried(CniServer *server)
 		leftover_add(server, op);
 		queued++;
 	}
-	return !queued;
+	if (g_hash_table_size(server->unread))
+		rdmad_event_arm_within(server->spool_retry, server->spool_retry_ms);
+	else
+		server->spool_retry_ms = SPOOL_MS;
+	return !queued && !g_hash_table_size(server->unread);
 }
 
 static gboolean may_start(CniServer *server, const CniOperation *op, GHashTable *containers)
@@ -506,7 +517,10 @@ static CniOperation *spooled_operation(CniServer *server, const char *name)
 
 	if (!cni_spool_read(cni->spool_dir, name, &read, &error)) {
 		rdmad_warn("%s: %s", name, error->message);
-		g_hash_table_add(server->failed, g_strdup(name));
+		g_hash_table_add(g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID)
+					 ? server->failed
+					 : server->unread,
+				 g_strdup(name));
 		return NULL;
 	}
 	request = cni_request_parse(read.environment, read.environment_length, read.input,
@@ -580,6 +594,16 @@ static void retry(gpointer data)
 	leftovers_are_tried(server);
 }
 
+static void spool_retry(gpointer data)
+{
+	CniServer *server = data;
+
+	server->spool_retry_ms = MIN(server->spool_retry_ms * 2, SPOOL_MAX_MS);
+	g_hash_table_remove_all(server->unread);
+	leftovers_are_tried(server);
+	schedule_soon(server);
+}
+
 void cni_server_hint(CniServer *server)
 {
 	rdmad_event_arm_within(server->retry, CHANGED_MS);
@@ -649,7 +673,10 @@ CniServer *cni_server_new(Cni *cni, GError **error)
 								"cni.sock", NULL);
 	g_queue_init(&server->operations);
 	server->failed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	server->unread = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	server->retry = rdmad_loop_add_timer(loop, cni->self, retry, server);
+	server->spool_retry = rdmad_loop_add_timer(loop, cni->self, spool_retry, server);
+	server->spool_retry_ms = SPOOL_MS;
 	server->schedule = rdmad_loop_add_timer(loop, cni->self, schedule, server);
 	server->drain_limit = rdmad_loop_add_timer(loop, cni->self, drain_expired, server);
 	server->drain_end = rdmad_loop_add_timer(loop, cni->self, drain_end, server);
@@ -670,9 +697,11 @@ void cni_server_free(CniServer *server)
 	g_queue_clear_full(&server->operations, (GDestroyNotify)cni_operation_free);
 	g_ptr_array_unref(server->collections);
 	g_hash_table_unref(server->failed);
+	g_hash_table_unref(server->unread);
 	rdmad_event_free(server->drain_limit);
 	rdmad_event_free(server->drain_end);
 	rdmad_event_free(server->retry);
+	rdmad_event_free(server->spool_retry);
 	rdmad_event_free(server->schedule);
 	g_free(server->path);
 	g_free(server);

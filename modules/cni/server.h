@@ -5,7 +5,7 @@
  * The operations of one container run one at a time, in order; operations of different containers
  * run in parallel, up to `requests` ADDs and CHECKs at once.  A DEL waits only for operations of
  * its own container, and cancels the ADD of its attachment.  No ADD starts before each leftover, of
- * an earlier rdmad or in the spool, was tried once.
+ * an earlier rdmad or in the spool, was tried once, or while the spool or a record cannot be read.
  */
 #pragma once
 
@@ -15,13 +15,14 @@ CniServer *cni_server_new(Cni *cni, GError **error);
 void cni_server_free(CniServer *server);
 
 /* Queues undos of the attachments that ended without a DEL: of another boot, with a namespace that
- * has ended, incomplete ones, and those that could not be undone before. */
+ * has ended, incomplete ones, and those that could not be undone before.  At the start of rdmad it
+ * attaches the others to their allocations again. */
 void cni_server_reconcile(CniServer *server, gboolean at_start);
 /* Schedules a reconciliation, a little later, after an allocation ended. */
 void cni_server_hint(CniServer *server);
 
-/* Refuses queued ADDs.  Running ones have half of the time of a stop, and are then undone.
- * `drained` is called from the top of the loop. */
+/* Refuses queued ADDs and CHECKs.  Running ones are cancelled after half of the time of a stop; GCs
+ * fail then.  `drained` is called from the top of the loop. */
 void cni_server_drain(CniServer *server, void (*drained)(gpointer data), gpointer data);
 
 guint cni_server_running(const CniServer *server);

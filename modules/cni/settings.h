@@ -61,7 +61,7 @@ const char *cni_policy_ipoib_mode(const CniPolicy *policy);
 typedef struct {
 	int refs;
 	char *socket;	     /* NULL: cni.sock in the run directory */
-	char *spool_dir;     /* NULL: the shim's default */
+	char *spool_dir;     /* NULL: cni-spool in the state directory */
 	char **plugin_path;  /* of IPAM plugins, after CNI_PATH; NULL: none */
 	int annotation_from; /* 0: the runtime; 1: the API server if the runtime passes none */
 	char **annotation_networks; /* globs for the cniConf.name of rdmad's entries */

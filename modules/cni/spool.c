@@ -33,6 +33,18 @@ char **cni_spool_list(const char *directory, GError **error)
 	return g_strv_builder_end(records);
 }
 
+/* Returns whether open() has found a symbolic link, a socket or a device.  Other errors may pass. */
+static gboolean is_no_file(int errnum)
+{
+	return errnum == ELOOP || errnum == ENXIO || errnum == ENODEV;
+}
+
+static gboolean refuse(const char *path, GError **error)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s is not a record", path);
+	return FALSE;
+}
+
 gboolean cni_spool_read(const char *directory, const char *name, CniMessage *message,
 			GError **error)
 {
@@ -41,13 +53,13 @@ gboolean cni_spool_read(const char *directory, const char *name, CniMessage *mes
 	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 
+	if (fd < 0 && is_no_file(errno))
+		return refuse(path, error);
 	if (fd < 0 || fstat(fd, &st) < 0 ||
 	    (S_ISREG(st.st_mode) && !rdmad_fd_read_all(fd, RECORD_MAX, bytes)))
 		return rdmad_error_errno(error, errno, "cannot read %s", path);
-	if (!S_ISREG(st.st_mode) || bytes->len > RECORD_MAX) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s is not a record", path);
-		return FALSE;
-	}
+	if (!S_ISREG(st.st_mode) || bytes->len > RECORD_MAX)
+		return refuse(path, error);
 	return cni_spooled_read((const guint8 *)bytes->str, bytes->len, message, error);
 }
 

@@ -4,7 +4,8 @@
  *
  * It has no clock, no loop and no kubelet: the same input always gives the same list of slots.
  *
- * - The slots of `count` are spread over the devices, the first ones getting one more.
+ * - In mode shared with `count_per = "pool"` the slots of `count` are spread over the devices; the first
+ *   devices get the remainder.
  * - A slot that is held is listed as long as it is held and keeps its device; others make room for
  *   it.  So no allocated slot vanishes when a device is added or the configuration changes.
  * - A device that leaves stays listed as unhealthy for `forget_us`, and its share is not given to
@@ -36,8 +37,8 @@ typedef struct {
 	guint first_slot;	      /* index of its first listed slot */
 	guint n_slots;		      /* number of its listed slots */
 	GPtrArray *held;	      /* slot IDs held by allocations, in this update */
-	GPtrArray *held_before;	      /* the same in the previous update */
-	PoolPacked packed;	      /* for device-list.c; not used by the pool */
+	GPtrArray *held_before; /* during an update: the same in the previous one; else empty */
+	PoolPacked packed;	/* for device-list.c; not used by the pool */
 } PoolDevice;
 
 typedef struct {

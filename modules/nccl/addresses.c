@@ -108,6 +108,19 @@ static char *proc_read(const RdmadSysroot *root, const char *process, const char
 	return NULL;
 }
 
+/* Sets `text` to NULL if there is no such file, for example in a kernel without IPv6. */
+static gboolean proc_read_optional(const RdmadSysroot *root, const char *process, const char *file,
+				   char **text, GError **error)
+{
+	g_autoptr(GError) missing = NULL;
+
+	*text = proc_read(root, process, file, &missing);
+	if (!missing || g_error_matches(missing, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+		return TRUE;
+	g_propagate_error(error, g_steal_pointer(&missing));
+	return FALSE;
+}
+
 /* A leaf is "|-- 192.0.2.7"; the lines below describe it: "/32 host LOCAL". */
 static void read_fib_trie(NcclAddresses *addresses, const char *text)
 {
@@ -153,18 +166,12 @@ NcclAddresses *nccl_addresses_read(const RdmadSysroot *root, const char *process
 	g_autoptr(NcclAddresses) addresses = nccl_addresses_new();
 	g_autofree char *ipv4 = proc_read(root, process, "fib_trie", error);
 	g_autofree char *ipv6 = NULL;
-	g_autoptr(GError) missing = NULL;
 
-	if (!ipv4)
+	if (!ipv4 || !proc_read_optional(root, process, "if_inet6", &ipv6, error))
 		return NULL;
 	read_fib_trie(addresses, ipv4);
-	ipv6 = proc_read(root, process, "if_inet6", &missing);
-	if (ipv6) {
+	if (ipv6)
 		read_if_inet6(addresses, ipv6);
-	} else if (!g_error_matches(missing, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
-		g_propagate_error(error, g_steal_pointer(&missing));
-		return NULL;
-	}
 	return g_steal_pointer(&addresses);
 }
 
@@ -222,12 +229,15 @@ static int name_compare(gconstpointer a, gconstpointer b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-char **nccl_default_netdevs_read(const RdmadSysroot *root, const char *process)
+char **nccl_default_netdevs_read(const RdmadSysroot *root, const char *process, GError **error)
 {
-	g_autofree char *ipv4 = proc_read(root, process, "route", NULL);
-	g_autofree char *ipv6 = proc_read(root, process, "ipv6_route", NULL);
-	g_autoptr(GPtrArray) netdevs = g_ptr_array_new();
+	g_autofree char *ipv4 = NULL, *ipv6 = NULL;
+	g_autoptr(GPtrArray) netdevs = NULL;
 
+	if (!proc_read_optional(root, process, "route", &ipv4, error) ||
+	    !proc_read_optional(root, process, "ipv6_route", &ipv6, error))
+		return NULL;
+	netdevs = g_ptr_array_new();
 	if (ipv4)
 		read_route(netdevs, ipv4);
 	if (ipv6)

@@ -30,5 +30,6 @@ gboolean nccl_addresses_equal(const NcclAddresses *a, const NcclAddresses *b);
  */
 NcclAddresses *nccl_addresses_read(const RdmadSysroot *root, const char *process, GError **error);
 
-/* Returns the interfaces of the default routes, sorted, without duplicates; never NULL. */
-char **nccl_default_netdevs_read(const RdmadSysroot *root, const char *process);
+/* Returns the interfaces of the default routes, sorted, without duplicates; g_strfreev().  A missing file has
+ * none.  Returns NULL if a file cannot be read. */
+char **nccl_default_netdevs_read(const RdmadSysroot *root, const char *process, GError **error);

@@ -7,14 +7,15 @@
 
 NcclNetwork *nccl_network_read(const RdmadSysroot *root, const char *process, GError **error)
 {
-	NcclAddresses *addresses = nccl_addresses_read(root, process, error);
+	g_autoptr(NcclAddresses) addresses = nccl_addresses_read(root, process, error);
+	char **default_netdevs = addresses ? nccl_default_netdevs_read(root, process, error) : NULL;
 	NcclNetwork *network;
 
-	if (!addresses)
+	if (!default_netdevs)
 		return NULL;
 	network = g_new0(NcclNetwork, 1);
-	network->addresses = addresses;
-	network->default_netdevs = nccl_default_netdevs_read(root, process);
+	network->addresses = g_steal_pointer(&addresses);
+	network->default_netdevs = default_netdevs;
 	return network;
 }
 

@@ -26,7 +26,7 @@ typedef enum {
 typedef struct {
 	NcclRefusal refusal;
 	char *reason; /* message for users; NULL without a refusal */
-	/* That the settings are right for: the requested ones, or the newest of them. */
+	/* versions that the settings are right for: those requested, or the newest of them */
 	NcclVersions versions;
 	NcclVersions asked;
 	GArray *rails; /* of NcclRail, selected ones first; borrows from the view */

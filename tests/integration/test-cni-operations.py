@@ -6,6 +6,7 @@ usage: test-cni-operations.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -237,6 +238,34 @@ class Leftovers(Operations):
         away_link.replace(self.spool)
         self.end_in_time(other)
         self.assertEqual(list(self.spool.iterdir()), [])
+        self.delete("c-b", "b", self.net)
+
+    def test_an_add_waits_while_a_record_cannot_be_read(self):
+        self.spool_delete()
+        # A lease of another process fails open() with EAGAIN.
+        (record,) = self.spool.iterdir()
+        lease = os.open(record, os.O_WRONLY)
+        self.addCleanup(signal.signal, signal.SIGIO, signal.signal(signal.SIGIO, signal.SIG_IGN))
+        fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        self.start_daemon()
+        other = self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net)
+        until(lambda: self.module_status("cni")["waiting"] == 1 or other.poll() is not None, "the ADD")
+        self.assertIsNone(other.poll())
+        self.assertEqual(self.calls("DEL"), [])
+        os.close(lease)
+        self.end_in_time(other)
+        self.assertEqual(list(self.spool.iterdir()), [])
+        self.delete("c-b", "b", self.net)
+
+    def test_a_record_that_cannot_be_removed_is_tried_once_before_an_add(self):
+        self.spool_delete()
+        (record,) = self.spool.iterdir()
+        run("mount", "--bind", str(record), str(record))
+        self.addCleanup(run, "umount", str(record))
+        self.start_daemon()
+        self.end_in_time(self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net))
+        self.assertEqual([call[:2] for call in self.calls("DEL")], [["DEL", "c-a"]])
+        self.assertEqual(self.module_status("cni")["spooled"], 1)
         self.delete("c-b", "b", self.net)
 
     def test_a_leftover_waits_for_the_delete_of_its_container_that_runs(self):

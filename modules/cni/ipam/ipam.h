@@ -16,7 +16,8 @@
 
 typedef struct CniIpam CniIpam;
 
-/* Called once, on the loop.  `result` is NULL for DEL, CHECK and GC, else owned by the callee.
+/* Called once, on the loop.  `result` is NULL after an error, and for DEL, CHECK and GC; else the callee
+ * owns it.
  * CNI_ERROR_IPAM; CNI_ERROR_TRY_AGAIN, also at the deadline; CNI_ERROR_VERSION: the plugin refused the
  * version. */
 typedef void (*CniIpamDone)(CniResult *result, const GError *error, gpointer data);

@@ -103,15 +103,17 @@ static gboolean process_kill(const RdmadSysroot *root, const Record *record, pid
 	return TRUE;
 }
 
-static gboolean processes_kill(const RdmadSysroot *root, const Record *record)
+/* Sets `found` if a process was of the record. */
+static gboolean processes_kill(const RdmadSysroot *root, const Record *record, gboolean *found,
+			       GError **error)
 {
-	g_auto(GStrv) names = rdmad_sysroot_list(root, "proc", NULL);
-	gboolean found = FALSE;
+	g_auto(GStrv) names = rdmad_sysroot_list(root, "proc", error);
 
+	*found = FALSE;
 	for (char **name = names; name && *name; name++)
 		if (g_ascii_isdigit(**name))
-			found |= process_kill(root, record, (pid_t)atoi(*name));
-	return found;
+			*found |= process_kill(root, record, (pid_t)atoi(*name));
+	return names != NULL;
 }
 
 /* ---- records ---- */
@@ -121,56 +123,76 @@ static char *record_path(const CniIpamRecords *records, pid_t pid)
 	return g_strdup_printf("%s/%d", records->directory, (int)pid);
 }
 
-static gboolean record_read(const CniIpamRecords *records, const char *name, Record *record)
+/* A truncated record, of a process that had not run its program yet, has no namespace. */
+static gboolean record_read(const CniIpamRecords *records, const char *name, Record *record,
+			    GError **error)
 {
 	g_autofree char *path = g_build_filename(records->directory, name, NULL);
 	g_autofree char *text = NULL;
+	g_autoptr(GError) why = NULL;
 
-	record->pid = (pid_t)atoi(name);
-	return record->pid > 1 && g_file_get_contents(path, &text, NULL, NULL) &&
-	       sscanf(text, "%" G_GUINT64_FORMAT " %63s %255s", &record->start, record->namespace,
-		      record->container_id) == 3;
+	*record = (Record){ .pid = (pid_t)atoi(name) };
+	if (record->pid <= 1)
+		return TRUE;
+	if (!g_file_get_contents(path, &text, NULL, &why)) {
+		g_set_error_literal(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, why->message);
+		return FALSE;
+	}
+	if (sscanf(text, "%" G_GUINT64_FORMAT " %63s %255s", &record->start, record->namespace,
+		   record->container_id) != 3)
+		record->namespace[0] = '\0';
+	return TRUE;
 }
 
-/* A truncated record is of a process that had not run its program yet. */
-static void record_end(const CniIpamRecords *records, const char *name)
+static gboolean record_end(const CniIpamRecords *records, const char *name, GError **error)
 {
 	g_autofree char *path = g_build_filename(records->directory, name, NULL);
-	Record record = { 0 };
+	Record record;
+	gboolean found;
 
-	if (record_read(records, name, &record) &&
-	    g_strcmp0(record.namespace, records->namespace) == 0)
-		for (guint i = 0; i < ROUNDS && processes_kill(records->root, &record); i++)
-			;
+	if (!record_read(records, name, &record, error))
+		return FALSE;
+	found = g_str_equal(record.namespace, records->namespace);
+	for (guint i = 0; found && i < ROUNDS; i++)
+		if (!processes_kill(records->root, &record, &found, error))
+			return FALSE;
 	unlink(path);
+	return TRUE;
+}
+
+static gboolean records_end(const CniIpamRecords *records, GError **error)
+{
+	rdmad_autofd int fd = open(records->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g_auto(GStrv) names = fd >= 0 ? rdmad_fd_list(fd) : NULL;
+
+	if (!names)
+		return rdmad_error_errno(error, errno, "cannot list %s", records->directory);
+	for (char **name = names; *name; name++)
+		if (!record_end(records, *name, error))
+			return FALSE;
+	return TRUE;
+}
+
+static gboolean directory_make(const char *directory, GError **error)
+{
+	return rdmad_disk_mkdir(AT_FDCWD, directory, 0700) == 0 || errno == EEXIST ||
+	       rdmad_error_errno(error, errno, "cannot make %s", directory);
 }
 
 CniIpamRecords *cni_ipam_records_open(const char *run_dir, GError **error)
 {
 	CniIpamRecords *records = g_new0(CniIpamRecords, 1);
-	g_autoptr(GDir) all = NULL;
-	const char *name;
 
 	records->directory = g_build_filename(run_dir, DIRECTORY, NULL);
 	records->root = rdmad_sysroot_new_live(error);
 	records->namespace =
 		records->root ? rdmad_sysroot_link_name(records->root, "proc/self/ns/pid", error)
 			      : NULL;
-	if (!records->namespace) {
-		cni_ipam_records_free(records);
-		return NULL;
-	}
-	if (rdmad_disk_mkdir(AT_FDCWD, records->directory, 0700) < 0 && errno != EEXIST)
-		rdmad_error_errno(error, errno, "cannot make %s", records->directory);
-	else if (!(all = g_dir_open(records->directory, 0, NULL)))
-		rdmad_error_errno(error, errno, "cannot open %s", records->directory);
-	if (!all) {
-		cni_ipam_records_free(records);
-		return NULL;
-	}
-	while ((name = g_dir_read_name(all)))
-		record_end(records, name);
-	return records;
+	if (records->namespace && directory_make(records->directory, error) &&
+	    records_end(records, error))
+		return records;
+	cni_ipam_records_free(records);
+	return NULL;
 }
 
 void cni_ipam_records_free(CniIpamRecords *records)

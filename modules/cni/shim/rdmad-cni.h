@@ -11,7 +11,7 @@
 
 typedef struct {
 	const char *command; /* "ADD"; NULL: none */
-	char version[16];    /* of the configuration; NEWEST if it has none */
+	char version[16];    /* of the configuration; the newest if it has none */
 	char environment[CNI_SHIM_ENVIRONMENT_MAX]; /* the variables to forward */
 	uint32_t environment_size;
 	char input[CNI_SHIM_INPUT_MAX];

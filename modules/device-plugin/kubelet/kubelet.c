@@ -2,8 +2,10 @@
 #include "kubelet/kubelet.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <rdmad/clock.h>
 #include <rdmad/directory-watch.h>
+#include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <rdmad/random.h>
 #include <sys/stat.h>
@@ -46,6 +48,12 @@ char *kubelet_new_path(Kubelet *kubelet, RegistrationMethod method, const char *
 			       kubelet->sequence++ & 0xffffff);
 }
 
+/* Other errors may be temporary. */
+static gboolean is_absence(int errnum)
+{
+	return errnum == ENOENT || errnum == ENOTDIR;
+}
+
 /* Returns TRUE if the socket was stale and is removed. */
 static gboolean remove_if_stale(const char *dir, const char *name, const char *prefix)
 {
@@ -65,12 +73,14 @@ static gboolean remove_if_stale(const char *dir, const char *name, const char *p
 /* Kubelet would keep trying to connect to stale sockets in plugins_registry. */
 static gboolean remove_stale_in(const char *dir, const char *prefix)
 {
-	g_autoptr(GDir) directory = g_dir_open(dir, 0, NULL);
+	rdmad_autofd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g_auto(GStrv) names = fd >= 0 ? rdmad_fd_list(fd) : NULL;
 	gboolean any = FALSE;
-	const char *name;
 
-	while (directory && (name = g_dir_read_name(directory)))
-		any |= remove_if_stale(dir, name, prefix);
+	if (!names && !is_absence(errno))
+		rdmad_warn("stale sockets stay, cannot list %s: %s", dir, g_strerror(errno));
+	for (char **name = names; name && *name; name++)
+		any |= remove_if_stale(dir, *name, prefix);
 	return any;
 }
 
@@ -82,12 +92,6 @@ void kubelet_remove_stale_sockets(Kubelet *kubelet)
 }
 
 /* ---- identity of kubelet, registration method ---- */
-
-/* Other errors may be temporary. */
-static gboolean is_absence(int errnum)
-{
-	return errnum == ENOENT || errnum == ENOTDIR;
-}
 
 RegistrationMethod kubelet_registration_method(const Kubelet *kubelet)
 {

@@ -17,7 +17,7 @@
 
 typedef struct Kubelet Kubelet;
 
-/* Calls `changed` when a file is created in or removed from one of the directories. */
+/* Calls `changed` when a file is created in or removed from device-plugins or plugins_registry. */
 Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
 		     void (*changed)(gpointer data), gpointer data);
 void kubelet_free(Kubelet *kubelet);

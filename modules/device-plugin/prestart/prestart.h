@@ -37,6 +37,6 @@ void pre_start_stop(PreStart *pre_start);
 
 /* Returns whether kubelet must call PreStartContainer. */
 gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *resource);
-/* Handles a PreStartContainerRequest; replies now or within ten seconds. */
+/* Handles a PreStartContainerRequest; replies now or within nine seconds. */
 void pre_start_serve(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcCall *call,
 		     const guint8 *message, gsize size);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/fd.h>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "../scratch.h"
+#include "../support/entries.h"
 #include "../support/unit.h"
 
 /* The calls below are interrupted every second time, transfer at most `at_most` bytes, and fail after
@@ -33,18 +33,6 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size);
 ssize_t __wrap_write(int fd, const void *bytes, size_t size)
 {
 	return call_is_refused() ? -1 : __real_write(fd, bytes, MIN(size, at_most));
-}
-
-static guint entries_before_failure = G_MAXUINT;
-
-struct dirent64 *__real_readdir64(DIR *directory);
-struct dirent64 *__wrap_readdir64(DIR *directory);
-struct dirent64 *__wrap_readdir64(DIR *directory)
-{
-	if (entries_before_failure--)
-		return __real_readdir64(directory);
-	errno = EIO;
-	return NULL;
 }
 
 typedef struct {

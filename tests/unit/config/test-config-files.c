@@ -9,6 +9,7 @@
 
 #include "config/config-private.h"
 #include "libconfig-leak.h"
+#include "../support/entries.h"
 #include "../support/unit.h"
 
 typedef struct {
@@ -318,6 +319,26 @@ static void test_an_unknown_profile_names_those_there_are(Fixture *f, gconstpoin
 		"%s/rdmad.conf:1: profile: expected the name of a profile, in quotes, or a list");
 }
 
+static void test_an_incomplete_list_of_files_is_no_configuration(Fixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *text, *expected;
+	} rows[] = {
+		{ "profile = \"one\";",
+		  "cannot read the directory %s/profiles: Input/output error" },
+		{ "include = \"profiles\";",
+		  "cannot read the directory %s/profiles: Input/output error" },
+	};
+
+	put(f, "profiles/one.conf", "a = 1;");
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+		put(f, "rdmad.conf", rows[i].text);
+		entries_before_failure = 1;
+		assert_fails(f, RDMAD_ERROR_FAILED, rows[i].expected);
+		g_assert_cmpuint(entries_before_failure, >, 1);
+	}
+}
+
 static void test_a_profile_names_no_other(Fixture *f, gconstpointer data)
 {
 	put(f, "rdmad.conf", "profile = \"one\";");
@@ -368,6 +389,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_profile_is_below_the_main_file),
 	TEST(of_two_profiles_the_later_wins),
 	TEST(an_unknown_profile_names_those_there_are),
+	TEST(an_incomplete_list_of_files_is_no_configuration),
 	TEST(a_profile_names_no_other),
 	TEST(without_a_directory_there_are_no_profiles),
 	TEST(at_include_puts_text_in_its_place),

@@ -6,6 +6,7 @@
 
 #include "gid.h"
 #include "hardware/machine.h"
+#include "network.h"
 #include "support/unit.h"
 
 /* The format of Linux 6.12. */
@@ -69,7 +70,7 @@ static void test_read(void)
 	g_assert_true(has(addresses, "2001:db8::7"));
 	g_assert_true(has(addresses, "fe80::1"));
 	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 4);
-	defaults = nccl_default_netdevs_read(machine->root, "7");
+	defaults = nccl_default_netdevs_read(machine->root, "7", NULL);
 	names = g_strjoinv(",", defaults);
 	g_assert_cmpstr(names, ==, "eth0,eth9");
 }
@@ -80,7 +81,7 @@ static void test_missing(void)
 	g_autoptr(TestMachine) machine = test_machine_new_empty();
 	g_autoptr(GError) error = NULL;
 	g_autoptr(NcclAddresses) addresses = nccl_addresses_read(machine->root, "7", &error);
-	g_auto(GStrv) defaults = nccl_default_netdevs_read(machine->root, "7");
+	g_auto(GStrv) defaults = nccl_default_netdevs_read(machine->root, "7", NULL);
 
 	g_assert_null(addresses);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
@@ -105,20 +106,22 @@ static void test_large(void)
 	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 4000);
 }
 
-/* A temporary error says nothing about the addresses. */
+/* A temporary error says nothing about the addresses and routes. */
 static void test_unreadable(void)
 {
-	static const char *const files[] = { "proc/7/net/fib_trie/x", "proc/7/net/if_inet6/x" };
+	static const char *const files[] = { "fib_trie", "if_inet6", "route", "ipv6_route" };
 
 	for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autoptr(TestMachine) machine = test_machine_new_empty();
 		g_autoptr(GError) error = NULL;
+		g_autofree char *below = g_strdup_printf("proc/7/net/%s/x", files[i]);
 
+		g_test_message("%s", files[i]);
 		/* A directory in place of the file. */
-		test_machine_put(machine, files[i], "", -1);
-		if (i == 1)
+		test_machine_put(machine, below, "", -1);
+		if (i > 0)
 			test_machine_put(machine, "proc/7/net/fib_trie", FIB_TRIE, -1);
-		g_assert_null(nccl_addresses_read(machine->root, "7", &error));
+		g_assert_null(nccl_network_read(machine->root, "7", &error));
 		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	}
 }

@@ -363,19 +363,26 @@ static void test_an_interface_names_its_device_while_it_is_the_one_that_it_was(F
 	RdmadLink above = { .name = (char *)"bond7" };
 	RdmadLink vlan = { .name = (char *)"eth0.7", .kind = (char *)"vlan" };
 	RdmadLink veth = { .name = (char *)"veth7", .kind = (char *)"veth" };
+	RdmadLink down = { .name = (char *)"br7", .kind = (char *)"bridge" };
+	RdmadLink bridge = down, enslaved = down, with_port;
 	struct {
 		RdmadRouteEvent event; /* ifindex 0: of device 1 */
 		int scanned;
 	} cases[] = {
-		{ { 0, NULL, FALSE }, ONE },	  { { 0, &as_it_was, FALSE }, ONE },
-		{ { 0, &renamed, FALSE }, ALL },  { { 0, &moved, FALSE }, ALL },
-		{ { 0, &as_it_was, TRUE }, ALL }, { { 9999, NULL, FALSE }, ALL },
-		{ { 9999, &above, FALSE }, ALL }, { { 7777, &vlan, FALSE }, ALL },
-		{ { 7777, NULL, FALSE }, ALL },	  { { 7777, &veth, FALSE }, NONE },
-		{ { 7777, NULL, FALSE }, NONE },  { { 0, &as_it_was, FALSE }, ONE },
-		{ { 7777, &thief, FALSE }, ALL }, { { 7777, &veth, TRUE }, NONE },
-		{ { 7777, NULL, FALSE }, ALL },	  { { 7777, &veth, FALSE }, NONE },
-		{ { 7777, &vlan, FALSE }, ALL },  { { 7777, NULL, FALSE }, ALL },
+		{ { 0, NULL, FALSE }, ONE },	       { { 0, &as_it_was, FALSE }, ONE },
+		{ { 0, &renamed, FALSE }, ALL },       { { 0, &moved, FALSE }, ALL },
+		{ { 0, &as_it_was, TRUE }, ALL },      { { 9999, NULL, FALSE }, ALL },
+		{ { 9999, &above, FALSE }, ALL },      { { 7777, &vlan, FALSE }, ALL },
+		{ { 7777, NULL, FALSE }, ALL },	       { { 7777, &veth, FALSE }, NONE },
+		{ { 7777, NULL, FALSE }, NONE },       { { 0, &as_it_was, FALSE }, ONE },
+		{ { 7777, &thief, FALSE }, ALL },      { { 7777, &veth, TRUE }, NONE },
+		{ { 7777, NULL, FALSE }, ALL },	       { { 7777, &veth, FALSE }, NONE },
+		{ { 7777, &vlan, FALSE }, ALL },       { { 7777, NULL, FALSE }, ALL },
+		{ { 6666, &bridge, FALSE }, ALL },     { { 6666, &bridge, FALSE }, NONE },
+		{ { 6666, &with_port, FALSE }, NONE }, { { 6666, NULL, FALSE }, ALL },
+		{ { 6666, &down, FALSE }, ALL },       { { 6666, &enslaved, FALSE }, ALL },
+		{ { 6666, &enslaved, FALSE }, NONE },  { { 6666, &enslaved, TRUE }, ALL },
+		{ { 6666, &enslaved, FALSE }, ALL },   { { 5555, &bridge, FALSE }, ALL },
 	};
 
 	start(f);
@@ -384,6 +391,11 @@ static void test_an_interface_names_its_device_while_it_is_the_one_that_it_was(F
 		(RdmadLink){ .name = before->netdevs[0].name, .mac = before->netdevs[0].mac };
 	renamed.name = (char *)"other0";
 	moved.mac = (char *)"02:00:00:00:00:01";
+	bridge.up = TRUE;
+	with_port = bridge;
+	with_port.mac = (char *)"02:00:00:00:00:07";
+	with_port.operstate = "up";
+	enslaved.master = 3;
 	thief = veth;
 	thief.name = before->netdevs[0].name;
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
