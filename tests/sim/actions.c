@@ -14,18 +14,20 @@
 #include "machine.h"
 #include "network.h"
 #include "node.h"
+#include "relay.h"
 #include "runtime.h"
 #include "tree.h"
 
 #define PODS_MAX    10u
 #define EFFECTS_MAX 60u
 #define WINDOW_US   SIM_S
+#define CALM_US	    (20 * SIM_S)
 
 static const char *const names[N_ACTIONS] = {
-	"nothing", "pod",  "burst", "exit",   "delete", "restart", "reload",
-	"second",  "stop", "gc",    "status", "check",	"kubelet", "wipe",
-	"hang",	   "port", "plug",  "disk",   "clock",	"suspend", "executor",
-	"netlink", "ipam", "crash", "power",
+	"nothing",  "pod",     "burst",	   "exit",  "delete", "restart", "reload",
+	"second",   "stop",    "handover", "gc",    "status", "check",	 "kubelet",
+	"wipe",	    "hang",    "port",	   "plug",  "disk",   "clock",	 "suspend",
+	"executor", "netlink", "ipam",	   "crash", "power",
 };
 
 typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, LATER_IPAM, N_LATER } Later;
@@ -39,6 +41,7 @@ static struct {
 	gboolean forgets; /* the kubelet of the next boot has no checkpoint */
 	guint down;
 	gint64 last_us[N_ACTIONS];
+	gint64 fault_us; /* of the last one, or of its end */
 	guint64 pairs[N_ACTIONS][N_ACTIONS];
 } actions;
 
@@ -53,6 +56,12 @@ int action_of(const char *name)
 		if (g_str_equal(names[i], name))
 			return (int)i;
 	return -1;
+}
+
+static void fault_note(void)
+{
+	actions.fault_us = clock_now_us();
+	judge_hand_over_disturbed();
 }
 
 /* ---- pods ---- */
@@ -212,6 +221,18 @@ static void second_start(void)
 	judge_second(how == LIFE_FAILED, tree_changes() - changes);
 }
 
+/* Kubelet notices nothing if there was no fault for some time, and none follows. */
+static void hand_over(void)
+{
+	const gboolean now = decide(actions.decisions, DECIDE_HOW, 2) == 0;
+	gboolean is_calm = clock_now_us() - actions.fault_us > CALM_US;
+
+	for (guint i = 0; i < N_LATER; i++)
+		is_calm &= actions.later_us[i] == G_MAXINT64;
+	if (!life_is_over() && relay_ask(now))
+		judge_hand_over_asked(is_calm);
+}
+
 static void crash_soon(gboolean with_power)
 {
 	const guint effects = decide(actions.decisions, DECIDE_EFFECTS, EFFECTS_MAX);
@@ -228,12 +249,14 @@ static void crash_soon(gboolean with_power)
 	else
 		life_crash_at(effects - 1);
 	if (with_power && !life_is_on())
-		actions_life_ended();
+		actions_life_ended(LIFE_CRASHED);
 }
 
 static void power_cut(void)
 {
 	actions.power_fails = FALSE;
+	fault_note();
+	relay_drop();
 	admission_given_up();
 	judge_restarted(actions.forgets);
 	kubelet_stop(actions.forgets);
@@ -251,9 +274,15 @@ static void power_cut(void)
 }
 
 /* Allocations that rdmad has granted without a response stay until kubelet's list lacks them. */
-void actions_life_ended(void)
+void actions_life_ended(LifeEnd how)
 {
 	judge_disturbed();
+	judge_life_ended();
+	if (how != LIFE_STOPPED)
+		actions.fault_us = clock_now_us();
+	relay_life_ended(how);
+	if (!relay_holds())
+		judge_hand_over_disturbed();
 	admission_given_up();
 	node_configure(NODE_CONFIG_SAME); /* the operator has corrected an invalid configuration */
 	if (actions.power_fails)
@@ -263,7 +292,8 @@ void actions_life_ended(void)
 gint64 actions_down_us(void)
 {
 	static const gint64 down_us[] = { 100 * SIM_MS, 2 * SIM_S, 70 * SIM_S };
-	const guint how = actions.down;
+	/* A successor waits already. */
+	const guint how = relay_holds() ? 0 : actions.down;
 
 	actions.down = 0;
 	return down_us[how];
@@ -288,6 +318,8 @@ static void pairs_note(Action action)
 void action_do(Action action, Decisions *decisions)
 {
 	pairs_note(action);
+	if (action >= ACTION_KUBELET)
+		fault_note();
 	decisions_note(decisions, "%s %" G_GINT64_FORMAT, names[action], clock_now_us());
 	switch (action) {
 	case ACTION_BURST:
@@ -315,8 +347,13 @@ void action_do(Action action, Decisions *decisions)
 		break;
 	case ACTION_STOP:
 		judge_disturbed();
+		if (!relay_asks())
+			judge_hand_over_disturbed();
 		actions.down = decide(decisions, DECIDE_HOW, 3);
 		life_stop();
+		break;
+	case ACTION_HANDOVER:
+		hand_over();
 		break;
 	case ACTION_KUBELET:
 		kubelet_restart();
@@ -376,6 +413,7 @@ void action_do(Action action, Decisions *decisions)
 static void pending_due(Later later)
 {
 	actions.later_us[later] = G_MAXINT64;
+	fault_note();
 	switch (later) {
 	case LATER_KUBELET:
 		if (!kubelet_is_up())
@@ -429,6 +467,7 @@ static void ended_delete(void)
 void actions_end_faults(void)
 {
 	actions.power_fails = FALSE;
+	relay_drop();
 	life_crash_never();
 	for (guint i = 0; i < N_LATER; i++)
 		pending_due((Later)i);
@@ -468,6 +507,8 @@ static gboolean makes_network(const Pod *pod)
 
 static const KubeletOps kubelet_ops = { answered, judge_unanswered, judge_pre_started,
 					makes_network, kubelet_listed };
+static const RelayOps relay_ops = { judge_disturbed, judge_given, judge_hand_over_failed,
+				    judge_sockets_closed };
 static const RuntimeOps runtime_ops = { judge_attached,	      judge_attach_refused,
 					judge_leases_deleted, judge_leases_collected,
 					judge_checked,	      judge_unready,
@@ -485,6 +526,7 @@ void actions_begin(const char *root, Decisions *decisions)
 				    .pre_lists = era & 8 };
 	actions.power_fails = FALSE;
 	actions.down = 0;
+	actions.fault_us = clock_now_us();
 	memset(actions.last_us, 0, sizeof(actions.last_us));
 	for (guint i = 0; i < N_LATER; i++)
 		actions.later_us[i] = G_MAXINT64;
@@ -493,11 +535,13 @@ void actions_begin(const char *root, Decisions *decisions)
 	executor_begin(kubelet_loop(), decisions);
 	children_begin(kubelet_loop(), decisions);
 	runtime_begin(kubelet_loop(), &runtime_ops, decisions);
+	relay_begin(kubelet_loop(), &relay_ops, decisions);
 	kubelet_start();
 }
 
 void actions_end(void)
 {
+	relay_end();
 	runtime_end();
 	executor_end();
 	children_end();

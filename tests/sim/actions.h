@@ -8,6 +8,7 @@
 
 #include "decisions.h"
 #include "disk.h"
+#include "life.h"
 
 typedef enum {
 	ACTION_NOTHING,
@@ -19,6 +20,7 @@ typedef enum {
 	ACTION_RELOAD,	 /* of the same configuration, another or an invalid one */
 	ACTION_SECOND,	 /* a second rdmad is started */
 	ACTION_STOP,	 /* rdmad is stopped and restarted */
+	ACTION_HANDOVER, /* rdmad hands over to its successor, as in a rolling update */
 	ACTION_GC,	 /* the runtime reports its sandboxes to CNI */
 	ACTION_STATUS,	 /* the runtime queries whether the network is ready */
 	ACTION_CHECK,	 /* the runtime checks a sandbox */
@@ -51,7 +53,7 @@ void actions_end(void);
 gint64 actions_due_us(void);
 void actions_work(void);
 /* Call after the end of a life of rdmad. */
-void actions_life_ended(void);
+void actions_life_ended(LifeEnd how);
 /* Returns how long rdmad is down before its next life. */
 gint64 actions_down_us(void);
 /* Ends all faults, and restores what they have removed. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char *const kinds[N_DECIDE] = {
-	"setup", "action", "pause",  "which",  "how",	  "effects", "kept", "order",
-	"job",	 "answer", "weight", "kernel", "runtime", "kubelet", "init", "ipam",
+	"setup",  "action", "pause",  "which",	 "how",	    "effects", "kept", "order", "job",
+	"answer", "weight", "kernel", "runtime", "kubelet", "init",    "ipam", "relay", "dial",
 };
 
 /* A choice other than 0.  `index` counts the choices of its kind within the step. */

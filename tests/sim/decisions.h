@@ -27,6 +27,8 @@ typedef enum {
 	DECIDE_KUBELET, /* timing of what kubelet does by itself */
 	DECIDE_INIT,	/* an init container, and its duration */
 	DECIDE_IPAM,	/* the network of a pod, and the runs of the IPAM plugin */
+	DECIDE_RELAY,	/* what the other process of a hand-over does, and how long it takes */
+	DECIDE_DIAL,	/* the time until kubelet connects to a plugin */
 	N_DECIDE,
 } Decide;
 

@@ -48,6 +48,26 @@ void judge_disk(void);
 /* Call when there have been no faults for a long time. */
 void judge_quiet(void);
 
+/* ---- judge-hand-over.c ---- */
+
+void judge_hand_over_begin(void);
+/* Call when a hand-over begins; `is_calm`: there was no fault for some time. */
+void judge_hand_over_asked(gboolean is_calm);
+/* Call when one of the two processes of a hand-over has ended, or is late: kubelet may notice it. */
+void judge_hand_over_failed(void);
+/* Call after another fault: kubelet may have given up the connections that are handed over. */
+void judge_hand_over_disturbed(void);
+/* Call when rdmad has given a part. */
+void judge_given(const char *part);
+/* Returns how much longer a call may take that began so long ago. */
+gint64 judge_hand_over_takes_us(gint64 took_us);
+/* Call when the successor has ended with what it was given, while a third rdmad runs: that one has found the
+ * sockets in use when it started, and the next one removes them. */
+void judge_sockets_closed(void);
+void judge_life_ended(void);
+gboolean judge_sockets_may_stay(void);
+void judge_hand_over_look(void);
+
 /* ---- judge-leases.c ---- */
 
 /* Checks that each NIC of an attached pod has the address of its lease. */

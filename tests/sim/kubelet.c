@@ -35,10 +35,12 @@ typedef struct Endpoint {
 	Resource *resource;
 	char *path;
 	RdmadGrpcChannel *channel;
+	RdmadEvent *dial;	    /* timer */
 	RdmadGrpcCall *registering; /* the pending Register, or NULL */
 	gboolean pre_start;	    /* its plugin requires PreStartContainer */
 	gboolean streams;	    /* ListAndWatch is open */
 	gboolean stopped, over;
+	guint serial;
 } Endpoint;
 
 /* A socket in plugins_registry. */
@@ -65,8 +67,9 @@ static struct {
 	RdmadEvent *look, *registry_look;
 	GPtrArray *resources; /* of Resource */
 	GPtrArray *endpoints; /* of Endpoint */
-	GPtrArray *plugins;   /* of Plugin */
-	char *admitting;      /* uid of the pod whose Allocate is pending */
+	guint endpoints_made;
+	GPtrArray *plugins; /* of Plugin */
+	char *admitting;    /* uid of the pod whose Allocate is pending */
 	gint64 asked_us;
 	GStrv asked;		   /* the requested slots */
 	const Grant *came;	   /* the response */
@@ -134,6 +137,14 @@ guint kubelet_endpoints(const char *name)
 	return n;
 }
 
+guint kubelet_endpoint(const char *name)
+{
+	const Resource *resource = resource_find(name);
+	const Endpoint *endpoint = resource ? resource->endpoint : NULL;
+
+	return endpoint && endpoint->streams && !endpoint->stopped ? endpoint->serial : 0;
+}
+
 /* ---- endpoints ---- */
 
 static void endpoint_free(gpointer data)
@@ -144,6 +155,7 @@ static void endpoint_free(gpointer data)
 	if (endpoint->registering)
 		rdmad_grpc_call_unref(endpoint->registering);
 	rdmad_grpc_channel_free(endpoint->channel);
+	rdmad_event_free(endpoint->dial);
 	g_free(endpoint->path);
 	g_free(endpoint);
 }
@@ -228,13 +240,24 @@ static void options_done(RdmadGrpcStatus status, const char *text, gpointer data
 	register_answer(endpoint, NULL);
 }
 
+static void endpoint_dial(gpointer data)
+{
+	static const RdmadGrpcRequestOps ops = { options_came, options_done };
+	Endpoint *endpoint = data;
+
+	rdmad_grpc_channel_call(endpoint->channel, "/v1beta1.DevicePlugin/GetDevicePluginOptions",
+				NULL, 0, OPTIONS_MS, &ops, endpoint);
+}
+
 /* `registering` is the call to respond to, or NULL. */
 static void endpoint_connect(const char *name, const char *path, gboolean pre_start,
 			     RdmadGrpcCall *registering)
 {
-	static const RdmadGrpcRequestOps ops = { options_came, options_done };
+	static const guint after_ms[] = { 0, 100, 1000 };
+	const guint how = decide_rarely(kubelet.decisions, DECIDE_DIAL, 8, G_N_ELEMENTS(after_ms));
 	Endpoint *endpoint = g_new0(Endpoint, 1);
 
+	endpoint->serial = ++kubelet.endpoints_made;
 	endpoint->resource = resource_get(name);
 	endpoint->path = g_strdup(path);
 	endpoint->pre_start = pre_start;
@@ -243,9 +266,12 @@ static void endpoint_connect(const char *name, const char *path, gboolean pre_st
 		endpoint->registering = rdmad_grpc_call_ref(registering);
 	if (!kubelet.era->dials_inside)
 		register_answer(endpoint, NULL);
+	endpoint->dial = rdmad_loop_add_timer(kubelet.loop, NULL, endpoint_dial, endpoint);
 	g_ptr_array_add(kubelet.endpoints, endpoint);
-	rdmad_grpc_channel_call(endpoint->channel, "/v1beta1.DevicePlugin/GetDevicePluginOptions",
-				NULL, 0, OPTIONS_MS, &ops, endpoint);
+	if (how)
+		rdmad_event_arm(endpoint->dial, after_ms[how]);
+	else
+		endpoint_dial(endpoint);
 }
 
 /* ---- registration by Register ---- */

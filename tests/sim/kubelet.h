@@ -71,5 +71,7 @@ gboolean kubelet_pre_start(const char *resource, RdmadGrpcChannel **channel);
 
 /* ---- for the judge ---- */
 
+/* Returns the number of the endpoint to which kubelet sends Allocate; 0: there is none. */
+guint kubelet_endpoint(const char *resource);
 /* Returns the number of endpoints with an open stream. */
 guint kubelet_endpoints(const char *resource);

@@ -10,7 +10,9 @@
 #include "cli/client.h"
 #include "clock.h"
 #include "daemon/daemon.h"
+#include "daemon/place.h"
 #include "daemon/privileges.h"
+#include "daemon/succession.h"
 #include "events.h"
 #include "judge.h"
 #include "module/loader.h"
@@ -19,6 +21,12 @@
 #include "turns.h"
 
 #define LINES 40u
+
+/* The services of an rdmad while others are made on its stack. */
+typedef struct {
+	RdmadHardware *hardware;
+	RdmadAllocations *allocations;
+} Aside;
 
 static struct {
 	gboolean on, frozen, crashing, stopping;
@@ -138,24 +146,34 @@ LifeEnd life_run(const RdmadOptions *options)
 	return status == 0 ? LIFE_STOPPED : LIFE_FAILED;
 }
 
+static Aside set_aside(void)
+{
+	turns_set_aside(TRUE);
+	pool_set_aside(TRUE);
+	return (Aside){ life.hardware, life.allocations };
+}
+
+static void restore(Aside aside)
+{
+	pool_set_aside(FALSE);
+	turns_set_aside(FALSE);
+	life.hardware = aside.hardware;
+	life.allocations = aside.allocations;
+}
+
 LifeEnd life_second(const RdmadOptions *options)
 {
-	RdmadHardware *hardware = life.hardware;
-	RdmadAllocations *allocations = life.allocations;
 	const gboolean crashing = life.crashing;
 	g_autoptr(GError) error = NULL;
+	Aside aside;
 	int status;
 
 	life.crashing = FALSE;
-	turns_set_aside(TRUE);
-	pool_set_aside(TRUE);
+	aside = set_aside();
 	turns_set_in_rdmad(TRUE);
 	status = rdmad_daemon_run(options, &error);
 	turns_set_in_rdmad(FALSE);
-	pool_set_aside(FALSE);
-	turns_set_aside(FALSE);
-	life.hardware = hardware;
-	life.allocations = allocations;
+	restore(aside);
 	life.crashing = crashing;
 	return status == 0 ? LIFE_STOPPED : LIFE_FAILED;
 }
@@ -206,8 +224,42 @@ RdmadAllocations *__wrap_rdmad_allocations_new(RdmadLoop *loop, RdmadState *stat
 	return life.allocations;
 }
 
-/* A second rdmad queries the first, which waits on the same stack and cannot answer: without this, the
- * query would wait for its time limit, in real time. */
+/* A rehearsal makes services of its own, with a loop. */
+int __real_rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options,
+				 GError **error);
+int __wrap_rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options,
+				 GError **error);
+int __wrap_rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options,
+				 GError **error)
+{
+	Aside aside;
+	int status;
+
+	if (turns_in_second())
+		return __real_rdmad_daemon_rehearse(settings, options, error);
+	aside = set_aside();
+	status = __real_rdmad_daemon_rehearse(settings, options, error);
+	restore(aside);
+	return status;
+}
+
+/* An rdmad that is over does not wait for its predecessor. */
+gboolean __real_rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error);
+gboolean __wrap_rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error);
+gboolean __wrap_rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error)
+{
+	return life.frozen || __real_rdmad_place_keep(place, holder, error);
+}
+
+gboolean __real_rdmad_succession_receives(const RdmadSuccession *succession);
+gboolean __wrap_rdmad_succession_receives(const RdmadSuccession *succession);
+gboolean __wrap_rdmad_succession_receives(const RdmadSuccession *succession)
+{
+	return !life.frozen && __real_rdmad_succession_receives(succession);
+}
+
+/* A starting rdmad queries the one that runs, which cannot answer: it waits on the same stack, or is the
+ * relay.  Without this, the query would wait for its time limit, in real time. */
 json_t *__wrap_rdmad_client_call(const char *socket_path, const char *method, const char *path,
 				 const char *body, guint timeout_s, json_t **refusal,
 				 GError **error);

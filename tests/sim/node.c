@@ -23,6 +23,8 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 	"  { name = \"rdma/cdi\"; count = 4; cdi = \"on\"; selectors = { names = \"erdma_3\"; };"  \
 	" }%s ); };%s };\n"
 
+#define LOCK_WAIT_S 60
+
 /* No device has this name. */
 #define MORE ",\n  { name = \"rdma/more\"; selectors = { names = \"mlx5_9\"; }; }"
 
@@ -33,7 +35,7 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 static struct {
 	gboolean has_cni, has_pre_start;
 	char *run, *state, *cdi, *config;
-	RdmadOptions options;
+	RdmadOptions options, waiting;
 } node;
 
 static void directory_begin(const char *root, const char *name)
@@ -61,6 +63,9 @@ static void paths_make(const char *root)
 		.log_level = decisions_notes_are_printed() ? RDMAD_LOG_DEBUG : RDMAD_LOG_NOTICE,
 		.log_format = -1,
 	};
+	node.waiting = node.options;
+	node.waiting.lock_wait_s = LOCK_WAIT_S;
+	node.waiting.take_over = TRUE;
 }
 
 const NodeResource *node_resource(const char *name)
@@ -97,6 +102,11 @@ void node_set_pre_start(gboolean has_pre_start)
 const RdmadOptions *node_options(void)
 {
 	return &node.options;
+}
+
+const RdmadOptions *node_successor_options(void)
+{
+	return &node.waiting;
 }
 
 void node_configure(NodeConfig config)

@@ -24,6 +24,8 @@ void node_begin(const char *root, gboolean has_cni);
 void node_set_pre_start(gboolean has_pre_start);
 gboolean node_has_cni(void);
 const RdmadOptions *node_options(void);
+/* The same, of an rdmad that takes over from another one. */
+const RdmadOptions *node_successor_options(void);
 /* The configuration that a reload reads. */
 typedef enum { NODE_CONFIG_SAME, NODE_CONFIG_MORE, NODE_CONFIG_BROKEN } NodeConfig;
 void node_configure(NodeConfig config);

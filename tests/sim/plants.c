@@ -4,6 +4,8 @@
 #include <rdmad/clock.h>
 #include <rdmad/directory-watch.h>
 #include <rdmad/disk.h>
+#include <rdmad/hand-over.h>
+#include <rdmad/socket-file.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@ static const char *const names[N_PLANTS] = {
 	"freed-first", "stale-list",  "no-registration", "left-open",	 "wall-clock",
 	"two-holders", "no-undo",     "late-journal",	 "events-alone", "init-ended",
 	"no-limit",    "no-lock",     "no-replay",	 "no-release",	 "late-begin",
+	"unfrozen",    "older-parts", "not-taken",
 };
 
 static Plant planted;
@@ -106,6 +109,7 @@ BEFORE(void, rdmad_allocations_reconcile, RdmadAllocations *allocations, const R
 typedef struct Registration Registration;
 typedef struct PluginServer PluginServer;
 typedef struct EndpointCheck EndpointCheck;
+typedef struct Kubelet Kubelet;
 
 static const RdmadAllocations *registered; /* the table of the life that has registered */
 
@@ -234,4 +238,31 @@ BEFORE(void, cni_server_hint, CniServer *server)
 {
 	if (planted != PLANT_NO_REPLAY)
 		__real_cni_server_hint(server);
+}
+
+/* A stream that begins during a hand-over needs both: the freeze, and a successor that registers again
+ * because kubelet was connected. */
+BEFORE(void, plugin_server_freeze, PluginServer *server, void (*still)(gpointer data),
+       gpointer data)
+{
+	if (planted == PLANT_UNFROZEN && !__real_plugin_server_streams(server))
+		still(data);
+	else
+		__real_plugin_server_freeze(server, still, data);
+}
+
+BEFORE(gboolean, kubelet_lives, const Kubelet *kubelet, const RdmadSocketFile *file)
+{
+	return planted != PLANT_UNFROZEN && __real_kubelet_lives(kubelet, file);
+}
+
+BEFORE(void, rdmad_hand_over_change_predecessor, RdmadHandOver *hand_over)
+{
+	if (planted != PLANT_OLDER_PARTS)
+		__real_rdmad_hand_over_change_predecessor(hand_over);
+}
+
+BEFORE(RdmadInheritedPart *, rdmad_hand_over_take, RdmadHandOver *hand_over, const char *name)
+{
+	return planted == PLANT_NOT_TAKEN ? NULL : __real_rdmad_hand_over_take(hand_over, name);
 }

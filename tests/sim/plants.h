@@ -29,6 +29,9 @@ typedef enum {
 	PLANT_NO_REPLAY,  /* steps in the journal of the previous life are ignored */
 	PLANT_NO_RELEASE, /* DEL does not call the IPAM plugin */
 	PLANT_LATE_BEGIN, /* the IPAM plugin is called before the attachment is in the journal */
+	PLANT_UNFROZEN,	  /* a resource without a stream is handed over as if nothing could begin */
+	PLANT_OLDER_PARTS, /* parts are taken over although a third rdmad has run */
+	PLANT_NOT_TAKEN,   /* kubelet's connections are not taken over */
 	N_PLANTS,
 } Plant;
 

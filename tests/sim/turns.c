@@ -63,6 +63,11 @@ void turns_set_aside(gboolean aside)
 		turns.rdmad = turns.set_aside;
 }
 
+gboolean turns_in_second(void)
+{
+	return turns.is_second;
+}
+
 void turns_begin(const TurnsOps *ops, Decisions *decisions)
 {
 	turns.ops = ops;

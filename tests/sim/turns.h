@@ -28,6 +28,8 @@ void turns_end(void);
 /* Sets rdmad's loop aside while a second rdmad has its own, then restores it.  The second one ends
  * where it would wait. */
 void turns_set_aside(gboolean aside);
+/* Returns whether a second rdmad runs. */
+gboolean turns_in_second(void);
 /* Runs the others until then, while no rdmad runs. */
 void turns_without_rdmad(gint64 until_us);
 /* Returns whether rdmad's own code is running. */

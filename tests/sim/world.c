@@ -159,12 +159,12 @@ static guint descriptors(void)
 
 static void live(void)
 {
-	LifeEnd how = life_run(node_options());
+	LifeEnd how = life_run(node_successor_options());
 
 	world.totals.lives++;
 	if (judge_verdict())
 		return;
-	actions_life_ended();
+	actions_life_ended(how);
 	judge_disk();
 	decisions_note(world.decisions, "life %d %" G_GINT64_FORMAT, how, clock_now_us());
 	if (world.phase == PHASE_OVER)

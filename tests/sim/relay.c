@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relay.h"
+
+#include <jansson.h>
+#include <rdmad/error.h>
+#include <rdmad/fd.h>
+#include <rdmad/json.h>
+#include <rdmad/loop.h>
+#include <rdmad/message-socket.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/unix-socket.h"
+#include "clock.h"
+#include "daemon/lock.h"
+#include "node.h"
+
+#define GIVERS	 2u
+#define POLL_MS	 20u
+#define LIMIT_MS 10000u /* for the next life to ask */
+#define DEPTH	 8u
+
+/* The pause before a part is asked for, or given.  The last is longer than rdmad waits for its successor. */
+static const guint pauses_ms[] = { 0, 50, 1000, 6000 };
+static const guint third_after_ms[] = { 0, POLL_MS, 4000 }; /* 0: there is no third */
+static const guint stop_after_ms[] = { 0, 100, 3000 };
+
+typedef enum {
+	RELAY_IDLE,
+	RELAY_RECEIVES, /* of the life that runs */
+	RELAY_THIRD,	/* until the life that runs listens */
+	RELAY_HOLDS,	/* the lock, before it listens */
+	RELAY_GIVES,
+} State;
+
+static struct {
+	RdmadLoop *loop;
+	const RelayOps *ops;
+	Decisions *decisions;
+	char *socket, *lock_path;
+	State state;
+	RdmadMessagePeer *giver;
+	GPtrArray *parts[GIVERS]; /* of RdmadMessage; NULL: there was no such giver */
+	guint giving, next;	  /* the giver that the relay is now, and its next part */
+	int lock;		  /* -1: not held */
+	RdmadMessageServer *server;
+	RdmadMessagePeer *successor;
+	RdmadEvent *turn, *stop, *limit;
+} relay;
+
+/* ---- the end ---- */
+
+static guint parts_received(void)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < GIVERS && relay.parts[i]; i++)
+		n += relay.parts[i]->len;
+	return n;
+}
+
+void relay_drop(void)
+{
+	if (relay.state <= RELAY_THIRD && parts_received())
+		relay.ops->closed();
+	rdmad_event_disarm(relay.turn);
+	rdmad_event_disarm(relay.stop);
+	rdmad_event_disarm(relay.limit);
+	g_clear_pointer(&relay.giver, rdmad_message_peer_close);
+	g_clear_pointer(&relay.server, rdmad_message_server_free);
+	relay.successor = NULL;
+	for (guint i = 0; i < GIVERS; i++)
+		g_clear_pointer(&relay.parts[i], g_ptr_array_unref);
+	relay.giving = relay.next = 0;
+	rdmad_clear_fd(&relay.lock);
+	relay.state = RELAY_IDLE;
+}
+
+static void relay_fail(const char *what)
+{
+	decisions_note(relay.decisions, "relay %s %" G_GINT64_FORMAT, what, clock_now_us());
+	relay.ops->failed();
+	relay_drop();
+}
+
+static void limit_passed(gpointer data)
+{
+	relay_fail("waits for nobody");
+}
+
+gboolean relay_asks(void)
+{
+	return relay.state == RELAY_RECEIVES;
+}
+
+gboolean relay_holds(void)
+{
+	return relay.state >= RELAY_THIRD;
+}
+
+static void giver_end(void);
+
+/* The first of two givers ends before the third rdmad, which gives afterwards. */
+static void process_end(void)
+{
+	if (relay.state == RELAY_GIVES && relay.giving + 1 < GIVERS &&
+	    relay.parts[relay.giving + 1])
+		giver_end();
+	else
+		relay_fail("ends");
+}
+
+/* ---- the successor of the life that runs ---- */
+
+/* Chooses how long this process takes for its next step, or that it ends instead. */
+static void take_time(void)
+{
+	const guint how =
+		decide_rarely(relay.decisions, DECIDE_RELAY, 12, G_N_ELEMENTS(pauses_ms) + 1);
+
+	if (how == G_N_ELEMENTS(pauses_ms)) {
+		process_end();
+		return;
+	}
+	if (how == G_N_ELEMENTS(pauses_ms) - 1)
+		relay.ops->failed();
+	rdmad_event_arm(relay.turn, pauses_ms[how]);
+}
+
+static GPtrArray *parts_of_giver(void)
+{
+	guint i = 0;
+
+	while (i + 1 < GIVERS && relay.parts[i + 1])
+		i++;
+	return relay.parts[i];
+}
+
+static void part_keep(RdmadMessage *message)
+{
+	RdmadMessage *part = g_memdup2(message, sizeof(*message));
+
+	part->bytes = g_memdup2(message->bytes, message->size);
+	message->n_fds = 0;
+	g_ptr_array_add(parts_of_giver(), part);
+}
+
+static void part_came(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
+{
+	json_t *part = rdmad_json_parse((const char *)message->bytes, message->size, DEPTH, NULL);
+	const char *name = json_string_value(json_object_get(part, "part"));
+
+	g_assert_nonnull(name);
+	decisions_note(relay.decisions, "relay has %s %" G_GINT64_FORMAT, name, clock_now_us());
+	relay.ops->received(name);
+	json_decref(part);
+	part_keep(message);
+	take_time();
+}
+
+/* The next life finds the lock free if there is nothing to give. */
+static void giver_gone(RdmadMessagePeer *peer, gpointer data)
+{
+	relay.giver = NULL;
+	rdmad_event_disarm(relay.stop);
+	if (!parts_received())
+		relay_drop();
+	else if (relay.state == RELAY_HOLDS)
+		take_time();
+	else if (relay.state == RELAY_RECEIVES)
+		rdmad_event_disarm(relay.turn);
+	else if (!rdmad_event_armed(relay.turn))
+		rdmad_event_arm(relay.turn, POLL_MS);
+}
+
+static gboolean giver_ask(gboolean now)
+{
+	static const RdmadMessageOps ops = { part_came, giver_gone };
+	const RdmadMessageLimits limits = { .fds_max = RDMAD_MESSAGE_FDS_MAX, .unanswered_max = 2 };
+	const char *request = now ? "{\"now\":true}" : "{\"now\":false}";
+	const int fd = rdmad_unix_connect(SOCK_SEQPACKET, relay.socket, NULL);
+
+	if (fd < 0)
+		return FALSE;
+	relay.giver = rdmad_message_peer_new(relay.loop, NULL, fd, &limits, &ops, NULL, NULL);
+	g_assert_true(
+		rdmad_message_peer_send(relay.giver, request, strlen(request), NULL, 0, NULL));
+	if (now)
+		relay.ops->stops();
+	relay.state = RELAY_RECEIVES;
+	return TRUE;
+}
+
+static void part_free(gpointer part)
+{
+	rdmad_message_free(part);
+}
+
+static void giver_add(void)
+{
+	relay.parts[relay.parts[0] ? 1 : 0] = g_ptr_array_new_with_free_func(part_free);
+}
+
+gboolean relay_ask(gboolean now)
+{
+	if (relay.state != RELAY_IDLE || !giver_ask(now))
+		return FALSE;
+	giver_add();
+	if (!now)
+		rdmad_event_arm(relay.stop, stop_after_ms[decide(relay.decisions, DECIDE_RELAY,
+								 G_N_ELEMENTS(stop_after_ms))]);
+	return TRUE;
+}
+
+static void stop_giver(gpointer data)
+{
+	relay.ops->stops();
+	life_stop();
+}
+
+/* ---- between two lives ---- */
+
+static void third_look(void)
+{
+	if (!giver_ask(TRUE)) {
+		rdmad_event_arm(relay.turn, POLL_MS);
+		return;
+	}
+	giver_add();
+	rdmad_event_disarm(relay.limit);
+}
+
+static void lock_take(void)
+{
+	g_autoptr(GError) error = NULL;
+	pid_t holder;
+
+	relay.lock = rdmad_lock_try(relay.lock_path, &holder, &error);
+	g_assert_no_error(error);
+	relay.state = RELAY_HOLDS;
+	rdmad_event_arm(relay.limit, LIMIT_MS);
+	if (!relay.giver)
+		take_time();
+}
+
+/* Unread parts of the life that has ended may still come, before giver_gone().  A third that has ended was
+ * missed: an rdmad that asks every 20 ms misses none that has registered. */
+void relay_life_ended(LifeEnd how)
+{
+	guint third;
+
+	if (relay.state != RELAY_RECEIVES && relay.state != RELAY_THIRD)
+		return;
+	if (relay.state == RELAY_THIRD) {
+		relay_fail("misses the third");
+		return;
+	}
+	if (how != LIFE_STOPPED)
+		relay.ops->failed();
+	third = relay.parts[1] ? 0
+			       : decide_rarely(relay.decisions, DECIDE_RELAY, 8,
+					       G_N_ELEMENTS(third_after_ms));
+	if (!third) {
+		lock_take();
+		return;
+	}
+	relay.ops->failed();
+	relay.state = RELAY_THIRD;
+	rdmad_event_arm(relay.limit, LIMIT_MS);
+	rdmad_event_arm(relay.turn, third_after_ms[third]);
+}
+
+/* ---- the predecessor of the next life ---- */
+
+static void successor_asked(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
+{
+	relay.successor = peer;
+	rdmad_event_disarm(relay.limit);
+	take_time();
+}
+
+static void successor_gone(RdmadMessagePeer *peer, gpointer data)
+{
+	if (relay.successor != peer)
+		return;
+	relay.successor = NULL;
+	rdmad_event_arm(relay.turn, 0);
+}
+
+static void listen_now(void)
+{
+	static const RdmadMessageOps ops = { successor_asked, successor_gone };
+	static const RdmadMessageLimits limits = { .unanswered_max = 2 };
+	g_autoptr(GError) error = NULL;
+
+	relay.server = rdmad_message_server_new(relay.loop, NULL, relay.socket, &limits, &ops, NULL,
+						&error);
+	g_assert_no_error(error);
+	relay.state = RELAY_GIVES;
+	relay.next = 0;
+	rdmad_event_arm(relay.limit, LIMIT_MS);
+}
+
+/* All is given.  The process of the last giver ends, and with it the lock. */
+static void giver_end(void)
+{
+	g_clear_pointer(&relay.server, rdmad_message_server_free);
+	relay.successor = NULL;
+	if (++relay.giving < GIVERS && relay.parts[relay.giving])
+		listen_now();
+	else
+		relay_drop();
+}
+
+static void give_next(void)
+{
+	const GPtrArray *parts = relay.parts[relay.giving];
+	const RdmadMessage *part = relay.next < parts->len ? parts->pdata[relay.next++] : NULL;
+
+	if (!relay.successor)
+		relay_fail("has lost its successor");
+	else if (!part)
+		giver_end();
+	else if (!rdmad_message_peer_send(relay.successor, part->bytes, part->size, part->fds,
+					  part->n_fds, NULL))
+		relay_fail("cannot give");
+}
+
+/* ---- turns ---- */
+
+static void ask_next(void)
+{
+	static const char next[] = "{\"next\":true}";
+
+	/* giver_gone() follows a failure. */
+	rdmad_message_peer_send(relay.giver, next, strlen(next), NULL, 0, NULL);
+}
+
+static void turn(gpointer data)
+{
+	switch (relay.state) {
+	case RELAY_RECEIVES:
+		ask_next();
+		break;
+	case RELAY_THIRD:
+		if (relay.giver)
+			ask_next();
+		else
+			third_look();
+		break;
+	case RELAY_HOLDS:
+		if (relay.giver)
+			ask_next();
+		else
+			listen_now();
+		break;
+	case RELAY_GIVES:
+		give_next();
+		break;
+	case RELAY_IDLE:
+		break;
+	}
+}
+
+/* ---- life cycle ---- */
+
+void relay_begin(RdmadLoop *loop, const RelayOps *ops, Decisions *decisions)
+{
+	relay.loop = loop;
+	relay.ops = ops;
+	relay.decisions = decisions;
+	relay.socket = g_build_filename(node_run_dir(), "hand-over.sock", NULL);
+	relay.lock_path = g_build_filename(node_run_dir(), "rdmad.lock", NULL);
+	relay.lock = -1;
+	relay.turn = rdmad_loop_add_timer(loop, NULL, turn, NULL);
+	relay.stop = rdmad_loop_add_timer(loop, NULL, stop_giver, NULL);
+	relay.limit = rdmad_loop_add_timer(loop, NULL, limit_passed, NULL);
+}
+
+void relay_end(void)
+{
+	relay_drop();
+	g_clear_pointer(&relay.turn, rdmad_event_free);
+	g_clear_pointer(&relay.stop, rdmad_event_free);
+	g_clear_pointer(&relay.limit, rdmad_event_free);
+	g_free(relay.socket);
+	g_free(relay.lock_path);
+}
