@@ -20,7 +20,8 @@
 
 #define FRESH_US   G_USEC_PER_SEC /* maximum age of a reading that another request may share */
 #define SLOW_MS	   250u
-#define PLACES	   8u /* maximum of a lane */
+#define HANG_US	   (2 * G_USEC_PER_SEC) /* the age of a reading whose device hangs */
+#define PLACES	   8u			/* maximum of a lane, without hanging devices */
 #define PLACES_MIN 2u
 #define PLACES_MAX 16u /* maximum of slow batches, including those that became slow */
 #define BATCH_MIN  16u /* fewer devices are not worth a second thread */
@@ -245,16 +246,35 @@ static void lane_begin(Lane *lane, Collector *collector)
 	}
 }
 
-static void lane_fill(Lane *lane, Collector *collector)
+/* Returns the number of slow batches whose device has not responded for so long that they take no
+ * turn from a device that is only slow. */
+static guint collector_hanging(const Collector *collector)
 {
-	while (lane->reading < lane->places && lane->waiting.head)
+	guint n = 0;
+
+	for (const GList *node = collector->places.head; node; node = node->next) {
+		const Place *place = node->data;
+		gint64 began_us = rdmad_now_us() - HANG_US;
+		gpointer member;
+
+		if (place->lane == &collector->slow &&
+		    batch_is_slow(place->batch, &began_us, &member))
+			n++;
+	}
+	return n;
+}
+
+static void lane_fill(Lane *lane, Collector *collector, guint places)
+{
+	while (lane->reading < places && lane->waiting.head)
 		lane_begin(lane, collector);
 }
 
 static void collector_fill(Collector *collector)
 {
-	lane_fill(&collector->prompt, collector);
-	lane_fill(&collector->slow, collector);
+	lane_fill(&collector->prompt, collector, collector->prompt.places);
+	lane_fill(&collector->slow, collector,
+		  MIN(collector->slow.places + collector_hanging(collector), PLACES_MAX));
 	if (!collector->prompt.reading) {
 		collector->prompt.spread = FALSE;
 		rdmad_event_disarm(collector->slow_check);
