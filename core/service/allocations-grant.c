@@ -165,10 +165,8 @@ static gboolean overlap_refuses(const Overlap *overlap, GError **error)
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
 		    "%s: \"%s\" is held by %s (allocation %s), %s", overlap->grant->resource,
 		    overlap_slot(overlap, holder->allocation), text, holder->allocation->id,
-		    overlap->doubts
-			    ? "and kubelet, which was restarted, does not show whether that "
-			      "pod has ended"
-			    : "which kubelet has forgotten; see `rdmad doctor`");
+		    overlap->doubts ? "and kubelet does not show now whether that pod has ended"
+				    : "which kubelet has forgotten; see `rdmad doctor`");
 	return TRUE;
 }
 

@@ -134,17 +134,24 @@ gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is
 	return TRUE;
 }
 
+/* Returns whether the last List is of this kubelet, and not older than its request. */
+static gboolean list_is_current(const RdmadAllocations *allocations, gint64 asked_us)
+{
+	const RdmadAllocationsEvidence *evidence = &allocations->evidence;
+
+	return evidence->pods && evidence->asked_us >= asked_us &&
+	       g_strcmp0(evidence->kubelet, allocations->kubelet) == 0;
+}
+
 /* Judges by the last List, because kubelet may have lost its checkpoint. */
 static RdmadHolder judge_by_list(RdmadAllocations *allocations, const RdmadAllocation *allocation,
 				 gint64 asked_us, const char **why)
 {
-	const RdmadAllocationsEvidence *evidence = &allocations->evidence;
-
-	if (!evidence->pods || evidence->asked_us < asked_us ||
-	    g_strcmp0(evidence->kubelet, allocations->kubelet) != 0)
+	if (!list_is_current(allocations, asked_us))
 		return RDMAD_HOLDER_DOUBTFUL;
 	if (!allocation->pod_name ||
-	    rdmad_pods_set_has(evidence->pods, allocation->pod_namespace, allocation->pod_name))
+	    rdmad_pods_set_has(allocations->evidence.pods, allocation->pod_namespace,
+			       allocation->pod_name))
 		return RDMAD_HOLDER_LIVES;
 	*why = "kubelet no longer lists its pod";
 	return RDMAD_HOLDER_OVER;
@@ -173,8 +180,10 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 	const RdmadAllocation *allocation = record->allocation;
 	const RdmadPodLife life = rdmad_allocations_life(allocations, allocation);
 
+	/* The living pod may be a later one of the same name, whose own devices a List shows. */
 	if (life == RDMAD_POD_LIFE_ALIVE && !pod_is_a_guess(allocations, allocation))
-		return RDMAD_HOLDER_LIVES;
+		return list_is_current(allocations, asked_us) ? RDMAD_HOLDER_LIVES
+							      : RDMAD_HOLDER_DOUBTFUL;
 	if (life == RDMAD_POD_LIFE_GONE)
 		*why = "its pod has ended";
 	else if (is_of_another_boot(allocations, allocation))

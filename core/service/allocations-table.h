@@ -109,7 +109,8 @@ typedef enum {
 	RDMAD_HOLDER_OVER,     /* the allocation has ended */
 	RDMAD_HOLDER_SHARES,   /* may be an earlier container of the pod that is being admitted */
 	RDMAD_HOLDER_LIVES,    /* alive, and kubelet has forgotten it */
-	RDMAD_HOLDER_DOUBTFUL, /* kubelet may have forgotten it: another list decides */
+	RDMAD_HOLDER_DOUBTFUL, /* kubelet may have forgotten it, or its pod is a later one of the
+				* name: another list decides */
 } RdmadHolder;
 
 /* Judges an allocation one of whose slots kubelet assigns to another holder at `asked_us`.  Sets

@@ -148,5 +148,6 @@ gboolean rdmad_pod_process_precedes(const RdmadSysroot *root, int pid)
 	while (g_hash_table_iter_next(&iter, NULL, &path))
 		search_below(&search, path, DEPTH);
 	is_seen = process_started(root, pid, &started);
-	return rdmad_sysroot_passing_error() || (is_seen && search.pid && search.started < started);
+	return rdmad_sysroot_passing_error() ||
+	       (is_seen && search.pid && search.started <= started);
 }

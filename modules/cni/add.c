@@ -555,7 +555,10 @@ static void choose(CniOperation *op)
 	if (slots->len && annotation_ask(op))
 		return;
 	/* A pod must not start with only a part of its devices. */
-	if (missing && !op->request->device_id)
+	if (!cni_slots_are_kept(op->cni, op->request, op->noted))
+		cni_refuse(&problem, CNI_ERROR_TRY_AGAIN,
+			   "an allocation of the pod has ended since the request came");
+	else if (missing && !op->request->device_id)
 		cni_refuse(&problem, CNI_ERROR_DEVICE,
 			   "%s, which the pod was allocated, is not there now", missing);
 	else if (annotation_read(op, &problem))

@@ -50,6 +50,8 @@ CniOperation *cni_operation_new(Cni *cni, CniRequest *request, int netns, const 
 	op->request = request;
 	op->netns = netns;
 	op->netns_id = *id;
+	if (request->command == CNI_ADD)
+		op->noted = cni_slots_note(cni, request);
 	return op;
 }
 
@@ -76,6 +78,7 @@ void cni_operation_free(CniOperation *op)
 	g_free(op->container_id);
 	g_free(op->spooled);
 	rdmad_clear_fd(&op->netns);
+	g_clear_pointer(&op->noted, g_ptr_array_unref);
 	g_clear_pointer(&op->entries, g_ptr_array_unref);
 	g_clear_pointer(&op->choices, g_ptr_array_unref);
 	g_ptr_array_unref(op->devices);

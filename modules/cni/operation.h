@@ -33,6 +33,7 @@ struct CniOperation {
 	RdmadMessagePeer *peer; /* NULL: no caller waits */
 	char *spooled;		/* name in the spool; NULL: received on the socket */
 	gint64 began_us;
+	GPtrArray *noted; /* ADD: cni_slots_note() when the request came */
 	gboolean is_running, cancelled;
 	RdmadEvent *deadline;
 
@@ -79,6 +80,10 @@ void cni_check_start(CniOperation *op);
  * podresources may change the result.  `missing`: a device of the pod that the inventory does not
  * have, or NULL. */
 GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, const char **missing);
+/* Returns the pod's allocations, of RdmadAllocation. */
+GPtrArray *cni_slots_note(Cni *cni, const CniRequest *request);
+/* Returns whether the pod has, of each noted allocation, that one or a later one of its container. */
+gboolean cni_slots_are_kept(Cni *cni, const CniRequest *request, const GPtrArray *noted);
 /* Runs cni_choose().  The operation holds references to the devices and the settings of the choices;
  * their slots are valid until the turn of the loop ends.  Errors as those of cni_choose(). */
 GPtrArray *cni_slots_choose(CniOperation *op, const GArray *slots, GError **error);

@@ -7,7 +7,7 @@
 
 typedef struct {
 	const CniRequest *request;
-	GPtrArray *held;  /* of RdmadAllocation, borrowed: of the pod */
+	GPtrArray *held;  /* of RdmadAllocation: of the pod */
 	gboolean unnamed; /* the pod of an allocation is not known yet */
 } Collect;
 
@@ -27,6 +27,11 @@ static guint place_of(const GPtrArray *held, const RdmadAllocation *allocation)
 	return i;
 }
 
+static void allocation_unref(gpointer allocation)
+{
+	rdmad_allocation_unref(allocation);
+}
+
 static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 {
 	Collect *collect = data;
@@ -42,9 +47,41 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 		return;
 	place = place_of(collect->held, allocation);
 	if (place < collect->held->len)
-		collect->held->pdata[place] = (gpointer)allocation;
+		rdmad_allocation_unref(collect->held->pdata[place]);
 	else
-		g_ptr_array_add(collect->held, (gpointer)allocation);
+		g_ptr_array_add(collect->held, NULL);
+	collect->held->pdata[place] = (gpointer)rdmad_allocation_ref(allocation);
+}
+
+/* Returns the last allocation of each resource of each container of the pod.  `unnamed`: the pod of an
+ * allocation is not known yet. */
+static GPtrArray *allocations_of(Cni *cni, const CniRequest *request, gboolean *unnamed)
+{
+	Collect collect = { request, g_ptr_array_new_with_free_func(allocation_unref), FALSE };
+
+	if (request->pod_namespace && request->pod_name)
+		rdmad_allocations_foreach(rdmad_module_allocations(cni->self), allocation_collect,
+					  &collect);
+	*unnamed = collect.unnamed;
+	return collect.held;
+}
+
+GPtrArray *cni_slots_note(Cni *cni, const CniRequest *request)
+{
+	gboolean unnamed;
+
+	return allocations_of(cni, request, &unnamed);
+}
+
+gboolean cni_slots_are_kept(Cni *cni, const CniRequest *request, const GPtrArray *noted)
+{
+	gboolean unnamed;
+	g_autoptr(GPtrArray) held = allocations_of(cni, request, &unnamed);
+
+	for (guint i = 0; i < noted->len; i++)
+		if (place_of(held, noted->pdata[i]) == held->len)
+			return FALSE;
+	return TRUE;
 }
 
 /* Containers of a pod may share a slot. */
@@ -78,17 +115,14 @@ static void slots_add(GArray *slots, RdmadInventory *inventory, const RdmadAlloc
 
 GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, const char **missing)
 {
-	g_autoptr(GPtrArray) held = g_ptr_array_new();
+	gboolean unnamed;
+	g_autoptr(GPtrArray) held = allocations_of(cni, request, &unnamed);
 	GArray *slots = g_array_new(FALSE, TRUE, sizeof(CniSlot));
-	Collect collect = { request, held, FALSE };
 
 	*missing = NULL;
-	if (request->pod_namespace && request->pod_name)
-		rdmad_allocations_foreach(rdmad_module_allocations(cni->self), allocation_collect,
-					  &collect);
 	for (guint i = 0; i < held->len; i++)
 		slots_add(slots, rdmad_module_inventory(cni->self), held->pdata[i], missing);
-	*unsure = request->pod_name && (collect.unnamed || (!slots->len && !*missing));
+	*unsure = request->pod_name && (unnamed || (!slots->len && !*missing));
 	return slots;
 }
 

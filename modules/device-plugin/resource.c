@@ -227,8 +227,9 @@ static char *holder_name(const RdmadAllocation *allocation)
 {
 	if (!allocation->pod_name)
 		return g_strdup_printf("allocation %s", allocation->id);
-	return g_strdup_printf("%s/%s, container %s", allocation->pod_namespace,
-			       allocation->pod_name, allocation->container);
+	return g_strdup_printf("%s/%s, %s%s", allocation->pod_namespace, allocation->pod_name,
+			       allocation->container ? "container " : "an init container",
+			       allocation->container ? allocation->container : "");
 }
 
 static void post_holder_news(const News *news, const RdmadAllocation *allocation)

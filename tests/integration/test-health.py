@@ -140,6 +140,19 @@ class HealthTest(PluginCase):
             for word in ("ml/train-0", "container worker", "mlx5_2", HCA):
                 self.assertIn(word, event["message"])
 
+    def test_the_failing_device_of_an_init_container_is_told_as_that(self):
+        self.both(QUICK % 'resources = ( { name = "rdma/x"; mode = "exclusive"; '
+                  'selectors = { names = "mlx5_0"; }; } );')
+        self.wait_ready(1, "rdma/x")
+        init = self.kubelet.allocate("ml/a", "rdma/x", 1, "setup", init=True).reply.envs["RDMAD_ALLOCATION"]
+        self.kubelet.allocate("ml/a", "rdma/x", 1, "main")
+        self.wait_for(lambda: self.allocations()[init]["pod"] == "a", "name of the pod")
+        good = self.change("infiniband/mlx5_0/ports/1/state", "1: DOWN")
+        self.addCleanup(self.change, "infiniband/mlx5_0/ports/1/state", good)
+        self.wait_for(lambda: len(self.events("allocation-device-unhealthy")) == 2, "events")
+        told = [event["message"].split(" has ")[0] for event in self.events("allocation-device-unhealthy")]
+        self.assertEqual(sorted(told), ["ml/a, an init container", "ml/a, container main"])
+
     def test_a_device_held_by_many_is_told_in_few_lines(self):
         self.both(QUICK % 'resources = ( { name = "rdma/hca"; count = 40; '
                   'selectors = { names = "mlx5_0"; }; } );')

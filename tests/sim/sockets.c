@@ -261,7 +261,8 @@ static void message_drop(Socket *socket)
 	message_free(message);
 }
 
-/* Receives from one message, or from the next ones too if it is a stream. */
+/* Receives from one message, or from the next ones too if it is a stream.  At the end of the connection,
+ * too, the kernel writes that there is no control message. */
 static gsize messages_take(Socket *socket, struct msghdr *header, gboolean peek)
 {
 	const struct iovec *part = header->msg_iov;
@@ -297,9 +298,7 @@ static gssize socket_receive(Socket *socket, struct msghdr *header, int flags)
 		return descriptor_fail(socket->type == SOCK_STREAM ? EINVAL : ENOTCONN);
 	if (socket->error && (socket->type == SOCK_SEQPACKET || !socket->received.length))
 		return descriptor_fail(error_take(socket));
-	if (!socket->received.length && socket->shut & RECEIVING)
-		return 0;
-	if (!socket->received.length) {
+	if (!socket->received.length && !(socket->shut & RECEIVING)) {
 		g_assert_true(flags & MSG_DONTWAIT || socket->open.flags & O_NONBLOCK);
 		return descriptor_fail(EAGAIN);
 	}

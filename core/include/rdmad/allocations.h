@@ -19,6 +19,8 @@
  *   next List of podresources decides between the two cases.
  * - A kubelet that started later may have lost its checkpoint, so that its Allocate proves nothing.
  *   The holder lives if its cgroup does, or if kubelet lists its pod, with devices or without.
+ * - A living cgroup is found by the name of the pod, which a later pod may have.  A List that is younger
+ *   than the request decides: it shows the later pod with devices of its own.
  * - No process outlives the boot of the node.  A pod may, and then starts without an Allocate: the
  *   first kubelet of the boot vouches for the allocations of the previous boot.  One without a pod may
  *   be of an admission that the restart interrupted, and which goes on.  A kubelet that is

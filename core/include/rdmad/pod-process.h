@@ -23,5 +23,6 @@ RDMAD_API gboolean rdmad_pod_process_find(const RdmadSysroot *root, const char *
 					  GError **error);
 /* Returns whether the pid is still of that pod.  Call it after reading from the process. */
 RDMAD_API gboolean rdmad_pod_process_is(const RdmadSysroot *root, const RdmadPodProcess *process);
-/* Returns whether a process of any pod started before process `pid`; TRUE also if that cannot be read. */
+/* Returns whether a process of any pod may have started before process `pid`: in an earlier clock tick, or in
+ * the same one; TRUE also if that cannot be read. */
 RDMAD_API gboolean rdmad_pod_process_precedes(const RdmadSysroot *root, int pid);

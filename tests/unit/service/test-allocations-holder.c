@@ -117,8 +117,12 @@ static const Case cases[] = {
 	{ "an init container before it", FALSE, "b1", "k1", UNKNOWN, NULL, FALSE, NULL, "a a" },
 	{ "the pod before it", TRUE, "b1", "k1", UNKNOWN, NULL, FALSE, NULL, "a=p a" },
 	{ "completed, and listed without", TRUE, "b1", "k1", UNKNOWN, "p=", FALSE, NULL, "a=p a" },
-	{ "its cgroup lives", TRUE, "b1", "k1", ALIVE, NULL, FALSE, "pod ns/p, container main",
+	{ "its cgroup lives", TRUE, "b1", "k1", ALIVE, "p=a", FALSE, "pod ns/p, container main",
 	  "a=p" },
+	{ "its cgroup lives, not asked", TRUE, "b1", "k1", ALIVE, NULL, FALSE, "not show", "a=p",
+	  TRUE },
+	{ "its cgroup lives, asked before", TRUE, "b1", "k1", ALIVE, "p=a", TRUE, "not show", "a=p",
+	  TRUE },
 	{ "its cgroup is gone", TRUE, "b1", "k1", GONE, NULL, FALSE, NULL, "a" },
 	{ "checkpoint lost", TRUE, "b1", "k2", UNKNOWN, "p=", FALSE, "pod ns/p", "a=p" },
 	{ "checkpoint lost, cgroup lives", TRUE, "b1", "k2", ALIVE, "p=", FALSE, "pod ns/p",
@@ -127,9 +131,9 @@ static const Case cases[] = {
 	{ "another kubelet, not listed", TRUE, "b1", "k2", UNKNOWN, "q=b", FALSE, NULL, "a" },
 	{ "another kubelet, listed with it", TRUE, "b1", "k2", UNKNOWN, "p=a", FALSE, NULL,
 	  "a=p a" },
-	{ "another kubelet, not asked", TRUE, "b1", "k2", UNKNOWN, NULL, FALSE, "restarted", "a=p",
+	{ "another kubelet, not asked", TRUE, "b1", "k2", UNKNOWN, NULL, FALSE, "not show", "a=p",
 	  TRUE },
-	{ "another kubelet, asked before", TRUE, "b1", "k2", UNKNOWN, "q=b", TRUE, "restarted",
+	{ "another kubelet, asked before", TRUE, "b1", "k2", UNKNOWN, "q=b", TRUE, "not show",
 	  "a=p", TRUE },
 	{ "unnamed, another kubelet", FALSE, "b1", "k2", UNKNOWN, "q=b", FALSE, "not named", "a" },
 	{ "another boot", TRUE, "b2", "k2", UNKNOWN, "p=", FALSE, NULL, "a" },
@@ -142,7 +146,7 @@ static const Case cases[] = {
 	{ "another boot, checkpoint lost in it", TRUE, "b2", "k3", UNKNOWN, "p=", FALSE, "pod ns/p",
 	  "a=p", FALSE, "k2" },
 	{ "another boot, checkpoint lost in it, not asked", TRUE, "b2", "k3", UNKNOWN, NULL, FALSE,
-	  "restarted", "a=p", TRUE, "k2" },
+	  "not show", "a=p", TRUE, "k2" },
 	{ "another boot, checkpoint lost in it, pod ended", TRUE, "b2", "k3", UNKNOWN, "q=b", FALSE,
 	  NULL, "a", FALSE, "k2" },
 	{ "unnamed, another boot, checkpoint lost in it", FALSE, "b2", "k3", UNKNOWN, "p=", FALSE,
@@ -150,7 +154,7 @@ static const Case cases[] = {
 	{ "unnamed, another boot, not its first kubelet", FALSE, "b2", "k2", UNKNOWN, "p=", FALSE,
 	  "not named", "a", FALSE, "k2", TRUE },
 	{ "another boot, not its first kubelet, not asked", TRUE, "b2", "k2", UNKNOWN, NULL, FALSE,
-	  "restarted", "a=p", TRUE, "k2", TRUE },
+	  "not show", "a=p", TRUE, "k2", TRUE },
 	{ "another boot, not its first kubelet, pod ended", TRUE, "b2", "k2", UNKNOWN, "q=b", FALSE,
 	  NULL, "a", FALSE, "k2", TRUE },
 	{ "another boot, not its first kubelet, listed with it", TRUE, "b2", "k2", UNKNOWN, "p=a",
@@ -214,6 +218,31 @@ static void test_an_exclusive_slot_is_refused_while_its_holder_lives(Allocations
 		check_case(&one, &cases[i / 2], i % 2);
 		allocations_fixture_teardown(&one, NULL);
 	}
+}
+
+/* Its cgroup, found by the name, is taken for that of the holder. */
+static void test_the_slot_of_an_earlier_pod_of_a_name_is_given_after_a_list(AllocationsFixture *f,
+									    gconstpointer data)
+{
+	RdmadPodLife life = ALIVE;
+	g_autoptr(RdmadAllocationRef) later = NULL;
+	g_autoptr(RdmadAllocationRef) again = NULL;
+	g_autoptr(GError) error = NULL;
+	gboolean doubt;
+
+	rdmad_allocations_set_kubelet(f->allocations, "k1");
+	g_free(allocations_fixture_must_grant(f, "a"));
+	list_at(f, "p=a", "k1", 0);
+	later = grant(f, "b", "exclusive", NULL, NULL);
+	rdmad_allocations_set_liveness(f->allocations, life_of, &life);
+	g_assert_null(grant(f, "a", "exclusive", &doubt, NULL));
+	g_assert_true(doubt);
+	list_at(f, "p=b", "k1", SECOND);
+	again = grant(f, "a", "exclusive", &doubt, &error);
+	g_assert_no_error(error);
+	g_assert_false(doubt);
+	expect(f, "b=p a");
+	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
 }
 
 /* The first kubelet of a boot starts the pod by its checkpoint while the database cannot be
@@ -697,6 +726,7 @@ const UnitTest unit_tests[] = {
 	TEST(an_exclusive_slot_is_refused_while_its_holder_lives),
 	TEST(the_first_kubelet_of_a_boot_counts_though_the_disk_was_full),
 	TEST(a_shared_slot_whose_holder_lives_is_given_with_a_warning),
+	TEST(the_slot_of_an_earlier_pod_of_a_name_is_given_after_a_list),
 	TEST(the_next_pod_has_another_allocation_and_both_are_reported),
 	TEST(each_container_of_a_pod_keeps_its_allocation_while_the_pod_lives),
 	TEST(an_init_container_is_not_taken_for_the_one_that_has_its_slots_next),

@@ -127,7 +127,7 @@ static void test_a_process_of_a_pod_began_before_another(void)
 		const char *files[5]; /* "path=contents" */
 		gboolean precedes;
 	} cases[] = {
-		{ { V2, POD_A "/c/cgroup.procs=71", STAT("71", "500"), STAT("17", "500") }, FALSE },
+		{ { V2, POD_A "/c/cgroup.procs=71", STAT("71", "500"), STAT("17", "500") }, TRUE },
 		{ { V2, POD_A "/c/cgroup.procs=71", STAT("71", "501"), STAT("17", "500") }, FALSE },
 		{ { V2, POD_A "/c/cgroup.procs=71", STAT("71", "499"), STAT("17", "500") }, TRUE },
 		{ { V2, POD_A "/c/cgroup.procs=", STAT("17", "500") }, FALSE },
