@@ -277,7 +277,6 @@ static void power_cut(void)
 void actions_life_ended(LifeEnd how)
 {
 	judge_disturbed();
-	judge_life_ended();
 	if (how != LIFE_STOPPED)
 		actions.fault_us = clock_now_us();
 	relay_life_ended(how);
@@ -467,7 +466,6 @@ static void ended_delete(void)
 void actions_end_faults(void)
 {
 	actions.power_fails = FALSE;
-	relay_drop();
 	life_crash_never();
 	for (guint i = 0; i < N_LATER; i++)
 		pending_due((Later)i);
@@ -507,8 +505,7 @@ static gboolean makes_network(const Pod *pod)
 
 static const KubeletOps kubelet_ops = { answered, judge_unanswered, judge_pre_started,
 					makes_network, kubelet_listed };
-static const RelayOps relay_ops = { judge_disturbed, judge_given, judge_hand_over_failed,
-				    judge_sockets_closed };
+static const RelayOps relay_ops = { judge_disturbed, judge_given, judge_hand_over_failed };
 static const RuntimeOps runtime_ops = { judge_attached,	      judge_attach_refused,
 					judge_leases_deleted, judge_leases_collected,
 					judge_checked,	      judge_unready,

@@ -19,7 +19,6 @@ static struct {
 	guint kept[NODE_RESOURCES];  /* kubelet's endpoint, which must stay; 0: it need not */
 	guint given[NODE_RESOURCES]; /* the one whose connection was given */
 	gint64 given_us;	     /* when the last part was given */
-	gboolean sockets_stay;
 } hand_over;
 
 void judge_hand_over_begin(void)
@@ -50,21 +49,6 @@ void judge_given(const char *part)
 	for (guint i = 0; i < NODE_RESOURCES; i++)
 		if (g_str_has_suffix(part, node_resources[i].name))
 			hand_over.given[i] = kubelet_endpoint(node_resources[i].name);
-}
-
-void judge_sockets_closed(void)
-{
-	hand_over.sockets_stay = TRUE;
-}
-
-void judge_life_ended(void)
-{
-	hand_over.sockets_stay = FALSE;
-}
-
-gboolean judge_sockets_may_stay(void)
-{
-	return hand_over.sockets_stay;
 }
 
 gint64 judge_hand_over_takes_us(gint64 took_us)

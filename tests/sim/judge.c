@@ -385,7 +385,7 @@ static void lists_check(void)
 			judge_fails("kubelet has another list: %s, %u healthy of %u",
 				    resource->name, healthy, list->len);
 	}
-	if (sockets != NODE_RESOURCES && !(sockets > NODE_RESOURCES && judge_sockets_may_stay()))
+	if (sockets != NODE_RESOURCES)
 		judge_fails("sockets are left that nobody serves: %u", sockets);
 }
 

@@ -61,11 +61,6 @@ void judge_hand_over_disturbed(void);
 void judge_given(const char *part);
 /* Returns how much longer a call may take that began so long ago. */
 gint64 judge_hand_over_takes_us(gint64 took_us);
-/* Call when the successor has ended with what it was given, while a third rdmad runs: that one has found the
- * sockets in use when it started, and the next one removes them. */
-void judge_sockets_closed(void);
-void judge_life_ended(void);
-gboolean judge_sockets_may_stay(void);
 void judge_hand_over_look(void);
 
 /* ---- judge-leases.c ---- */

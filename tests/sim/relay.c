@@ -61,8 +61,6 @@ static guint parts_received(void)
 
 void relay_drop(void)
 {
-	if (relay.state <= RELAY_THIRD && parts_received())
-		relay.ops->closed();
 	rdmad_event_disarm(relay.turn);
 	rdmad_event_disarm(relay.stop);
 	rdmad_event_disarm(relay.limit);
@@ -227,7 +225,6 @@ static void third_look(void)
 		return;
 	}
 	giver_add();
-	rdmad_event_disarm(relay.limit);
 }
 
 static void lock_take(void)
@@ -266,7 +263,6 @@ void relay_life_ended(LifeEnd how)
 	}
 	relay.ops->failed();
 	relay.state = RELAY_THIRD;
-	rdmad_event_arm(relay.limit, LIMIT_MS);
 	rdmad_event_arm(relay.turn, third_after_ms[third]);
 }
 

@@ -7,7 +7,8 @@
  * nobody reads kubelet's connections.
  *
  * If a third rdmad gets the lock first, the relay keeps the parts, takes those of the third, and is both
- * predecessors of the next life, one after the other.
+ * predecessors of the next life, one after the other.  It does not end while the third runs: rdmad has no means
+ * to notice each endpoint that kubelet then stops.
  */
 #pragma once
 
@@ -22,8 +23,6 @@ typedef struct {
 	void (*received)(const char *part);
 	/* Something happened that kubelet may notice: a process has ended, or was late. */
 	void (*failed)(void);
-	/* Parts are closed while an rdmad runs that does not have them. */
-	void (*closed)(void);
 } RelayOps;
 
 void relay_begin(RdmadLoop *loop, const RelayOps *ops, Decisions *decisions);
