@@ -52,7 +52,7 @@ static void report_stopped(EndpointCheck *check)
 {
 	endpoint_check_end(check);
 	check->reported = TRUE;
-	check->ops->stopped(check->data);
+	check->ops->stopped("kubelet lists no device of it as allocatable", check->data);
 }
 
 /* A failed query proves nothing: only a response without the devices counts. */
@@ -78,6 +78,13 @@ static void query_start(gpointer data)
 	static const RdmadGrpcRequestOps ops = { query_answered, query_done };
 	EndpointCheck *check = data;
 
+	/* A list that followed may hide from the query that kubelet has stopped the endpoint. */
+	kubelet_remove_stale_sockets(check->kubelet);
+	if (kubelet_lost_socket(check->kubelet, check->resource)) {
+		endpoint_check_end(check);
+		check->ops->stopped("connections of an earlier rdmad have ended", check->data);
+		return;
+	}
 	check->answered = check->found = FALSE;
 	check->call = kubelet_ask_allocatable(check->kubelet, &ops, check);
 }

@@ -13,11 +13,12 @@
 
 typedef struct EndpointCheck EndpointCheck;
 
-/* Calls `stopped` when two consecutive queries found no device while `offers` returned TRUE.  It
- * is called again only after a query has found a device. */
+/* Calls `stopped` when two consecutive queries found no device while `offers` returned TRUE, and again
+ * only after a query has found a device.  Calls it also when sockets of an earlier rdmad are found
+ * dead. */
 typedef struct {
 	gboolean (*offers)(gpointer data); /* whether the list has a healthy device */
-	void (*stopped)(gpointer data);
+	void (*stopped)(const char *why, gpointer data);
 } EndpointCheckOps;
 
 EndpointCheck *endpoint_check_new(RdmadModule *self, Kubelet *kubelet, const char *resource,

@@ -8,6 +8,8 @@
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <rdmad/random.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "deviceplugin.pb-c.h"
@@ -24,6 +26,8 @@ struct Kubelet {
 	char *legacy_dir, *registry_dir, *socket;
 	char *prefix;
 	RegistrationMethod configured;
+	GPtrArray *older;     /* paths: sockets that lived at the start */
+	GPtrArray *dead;      /* names of the last removed sockets, until `hold_until_us` */
 	gint64 hold_until_us; /* monotonic */
 	guint32 sequence;     /* of socket names */
 	RdmadDirectoryWatch *legacy_watch, *registry_watch;
@@ -54,41 +58,74 @@ static gboolean is_absence(int errnum)
 	return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-/* Returns TRUE if the socket was stale and is removed. */
-static gboolean remove_if_stale(const char *dir, const char *name, const char *prefix)
+/* Removes a socket at which no process listens.  Returns FALSE if it stays. */
+static gboolean socket_remove(Kubelet *kubelet, const char *path)
 {
-	g_autofree char *start = g_strconcat(prefix, "-", NULL);
-	g_autofree char *path = g_build_filename(dir, name, NULL);
-	struct stat info;
-
-	if (!g_str_has_prefix(name, start) || !g_str_has_suffix(name, ".sock"))
-		return FALSE;
-	if (lstat(path, &info) < 0 || !S_ISSOCK(info.st_mode) || !rdmad_socket_file_is_dead(path) ||
-	    unlink(path) < 0)
+	if (!rdmad_socket_file_is_dead(path) || unlink(path) < 0)
 		return FALSE;
 	rdmad_debug("%s: removed, left by an earlier run", path);
+	if (!kubelet_hold_ms(kubelet))
+		g_ptr_array_set_size(kubelet->dead, 0);
+	g_ptr_array_add(kubelet->dead, g_path_get_basename(path));
+	kubelet->hold_until_us = rdmad_now_us() + HOLD_US;
 	return TRUE;
 }
 
+static gboolean is_socket_of(const char *path, const char *name, const char *prefix)
+{
+	g_autofree char *start = g_strconcat(prefix, "-", NULL);
+	struct stat info;
+
+	return g_str_has_prefix(name, start) && g_str_has_suffix(name, ".sock") &&
+	       lstat(path, &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
 /* Kubelet would keep trying to connect to stale sockets in plugins_registry. */
-static gboolean remove_stale_in(const char *dir, const char *prefix)
+static void sockets_examine(Kubelet *kubelet, const char *dir)
 {
 	rdmad_autofd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	g_auto(GStrv) names = fd >= 0 ? rdmad_fd_list(fd) : NULL;
-	gboolean any = FALSE;
 
 	if (!names && !is_absence(errno))
 		rdmad_warn("stale sockets stay, cannot list %s: %s", dir, g_strerror(errno));
-	for (char **name = names; name && *name; name++)
-		any |= remove_if_stale(dir, *name, prefix);
-	return any;
+	for (char **name = names; name && *name; name++) {
+		g_autofree char *path = g_build_filename(dir, *name, NULL);
+
+		if (is_socket_of(path, *name, kubelet->prefix) && !socket_remove(kubelet, path))
+			g_ptr_array_add(kubelet->older, g_steal_pointer(&path));
+	}
 }
 
 void kubelet_remove_stale_sockets(Kubelet *kubelet)
 {
-	if (remove_stale_in(kubelet->legacy_dir, kubelet->prefix) |
-	    remove_stale_in(kubelet->registry_dir, kubelet->prefix))
-		kubelet->hold_until_us = rdmad_now_us() + HOLD_US;
+	for (guint i = kubelet->older->len; i > 0; i--) {
+		const char *path = kubelet->older->pdata[i - 1];
+
+		if (socket_remove(kubelet, path) || !g_file_test(path, G_FILE_TEST_EXISTS))
+			g_ptr_array_remove_index_fast(kubelet->older, i - 1);
+	}
+}
+
+/* Whether kubelet_new_path() has given the name, for that resource. */
+static gboolean is_name_for(const char *name, const char *prefix, const char *resource)
+{
+	g_autofree char *start =
+		g_strdup_printf("%s-%.*s-", prefix, BASE_SHOWN, resource_name_base(resource));
+	guint sequence;
+	int pid, end = 0;
+
+	return g_str_has_prefix(name, start) &&
+	       sscanf(name + strlen(start), "%d-%6x.sock%n", &pid, &sequence, &end) == 2 && end;
+}
+
+gboolean kubelet_lost_socket(const Kubelet *kubelet, const char *resource)
+{
+	if (!kubelet_hold_ms(kubelet))
+		return FALSE;
+	for (guint i = 0; i < kubelet->dead->len; i++)
+		if (is_name_for(kubelet->dead->pdata[i], kubelet->prefix, resource))
+			return TRUE;
+	return FALSE;
 }
 
 /* ---- identity of kubelet, registration method ---- */
@@ -188,7 +225,10 @@ Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
 	kubelet->socket = g_build_filename(kubelet->legacy_dir, "kubelet.sock", NULL);
 	kubelet->sequence = sequence_start();
 	kubelet_configure(kubelet, settings);
-	kubelet_remove_stale_sockets(kubelet);
+	kubelet->older = g_ptr_array_new_with_free_func(g_free);
+	kubelet->dead = g_ptr_array_new_with_free_func(g_free);
+	sockets_examine(kubelet, kubelet->legacy_dir);
+	sockets_examine(kubelet, kubelet->registry_dir);
 	kubelet->channel =
 		rdmad_grpc_channel_new(rdmad_module_loop(self), self, kubelet->socket, ANSWER_MAX);
 	kubelet->podresources = rdmad_grpc_channel_new(rdmad_module_loop(self), self, podresources,
@@ -208,6 +248,8 @@ void kubelet_free(Kubelet *kubelet)
 	rdmad_directory_watch_free(kubelet->legacy_watch);
 	rdmad_grpc_channel_free(kubelet->channel);
 	rdmad_grpc_channel_free(kubelet->podresources);
+	g_ptr_array_unref(kubelet->older);
+	g_ptr_array_unref(kubelet->dead);
 	g_free(kubelet->prefix);
 	g_free(kubelet->socket);
 	g_free(kubelet->registry_dir);

@@ -34,12 +34,15 @@ gboolean kubelet_is_away(const Kubelet *kubelet);
 /* Returns TRUE if the same kubelet still listens, or if that is unknown. */
 gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file);
 
-/* Returns the delay before the first registration, 0: none.  If an earlier rdmad was killed,
- * kubelet must notice the end of its streams first; otherwise it would stop the new endpoint
- * instead. */
+/* Returns the delay before a registration, 0: none.  If an earlier rdmad was killed, kubelet must
+ * notice the end of its streams first; otherwise it would stop the new endpoint instead. */
 guint kubelet_hold_ms(const Kubelet *kubelet);
 
-/* Removes the sockets of earlier runs at which no process listens. */
+/* Returns whether a socket of the resource, of an earlier rdmad, was found dead within that delay. */
+gboolean kubelet_lost_socket(const Kubelet *kubelet, const char *resource);
+
+/* Removes those sockets of earlier runs at which a process still listened at the start, and none does
+ * now.  One that waits to take over has them if the earlier rdmad was killed. */
 void kubelet_remove_stale_sockets(Kubelet *kubelet);
 /* Returns a path for a new socket that no earlier socket had; g_free(). */
 char *kubelet_new_path(Kubelet *kubelet, RegistrationMethod method, const char *resource);

@@ -191,7 +191,9 @@ static gboolean take_over(Registration *registration)
 
 	if (!part || registration->server)
 		return FALSE;
-	if (!handed_over_fits(registration, part->state)) {
+	/* Kubelet stops what is taken over when it notices the end of connections older than these. */
+	if (kubelet_lost_socket(registration->kubelet, registration->resource) ||
+	    !handed_over_fits(registration, part->state)) {
 		discard(registration, g_steal_pointer(&part));
 		return FALSE;
 	}
@@ -290,14 +292,13 @@ static gboolean endpoint_offers(gpointer data)
 	return registration->owner_ops->offers(registration->owner_data);
 }
 
-static void endpoint_stopped(gpointer data)
+static void endpoint_stopped(const char *why, gpointer data)
 {
 	Registration *registration = data;
 	const RdmadLogFields about = { .resource = registration->resource };
 
-	rdmad_log_full(RDMAD_LOG_NOTICE, &about,
-		       "%s: kubelet lists no device of it as allocatable; registering again",
-		       registration->resource);
+	rdmad_log_full(RDMAD_LOG_NOTICE, &about, "%s: %s; registering again",
+		       registration->resource, why);
 	registration_restart(registration);
 }
 
