@@ -36,11 +36,11 @@ gboolean rdmad_fd_write_all(int fd, gconstpointer bytes, gsize size)
 	return TRUE;
 }
 
-char **rdmad_fd_list(int dir)
+char **rdmad_fd_list(int dir, const char *path)
 {
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 	/* Has an offset of its own, and is closed with the stream. */
-	rdmad_autofd int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	rdmad_autofd int own = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *stream = own >= 0 ? fdopendir(own) : NULL;
 	const struct dirent *entry;
 	int errnum;

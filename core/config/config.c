@@ -35,21 +35,12 @@ static gboolean directory_failed(const RdmadConfigNode *include, const char *dir
 	return rdmad_error_errno(error, errnum, "cannot read the directory %s", directory);
 }
 
-/* Returns the names in a directory; NULL with errno after an error, because an incomplete list would give
- * a different configuration. */
-static char **directory_list(const char *directory)
-{
-	rdmad_autofd int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	return fd >= 0 ? rdmad_fd_list(fd) : NULL;
-}
-
 /* Returns NULL and sets `error` on failure. */
 static GPtrArray *dropins_list(const RdmadConfigNode *include, const char *directory,
 			       GError **error)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	g_auto(GStrv) all = directory_list(directory);
+	g_auto(GStrv) all = rdmad_fd_list(AT_FDCWD, directory);
 
 	if (!all && errno == ENOENT)
 		return g_steal_pointer(&names);
@@ -142,7 +133,7 @@ static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GEr
  * directory cannot be read. */
 static char **profiles_list(const char *dir, GError **error)
 {
-	g_auto(GStrv) all = dir ? directory_list(dir) : NULL;
+	g_auto(GStrv) all = dir ? rdmad_fd_list(AT_FDCWD, dir) : NULL;
 	GPtrArray *names;
 
 	if (dir && !all && errno != ENOENT && errno != ENOTDIR) {

@@ -148,7 +148,7 @@ static gboolean sysctls_list(gpointer data, GError **error)
 
 	if (fd < 0)
 		return FALSE;
-	listing->names = rdmad_fd_list(fd);
+	listing->names = rdmad_fd_list(fd, ".");
 	return listing->names ||
 	       rdmad_error_errno(error, errno, "cannot list sysctls of %s", listing->directory);
 }

@@ -184,7 +184,7 @@ char **rdmad_allocation_dir_list(const char *run_dir, GError **error)
 		g_propagate_error(error, problem);
 		return NULL;
 	}
-	all = root >= 0 ? rdmad_fd_list(root) : g_new0(char *, 1);
+	all = root >= 0 ? rdmad_fd_list(root, ".") : g_new0(char *, 1);
 	if (!all) {
 		rdmad_error_errno(error, errno, "cannot list %s/%s", run_dir, ROOT_NAME);
 		return NULL;
@@ -198,7 +198,7 @@ char **rdmad_allocation_dir_list(const char *run_dir, GError **error)
 /* Removes the files.  An allocation's directory has no subdirectories. */
 static gboolean dir_empty(int dir)
 {
-	g_auto(GStrv) names = rdmad_fd_list(dir);
+	g_auto(GStrv) names = rdmad_fd_list(dir, ".");
 
 	for (guint i = 0; names && names[i]; i++)
 		if (unlinkat(dir, names[i], 0) < 0 && errno != ENOENT)
@@ -245,7 +245,7 @@ gboolean rdmad_allocation_dir_remove(const char *run_dir, const char *id, GError
 void rdmad_allocation_dir_clean(const char *run_dir, const char *id)
 {
 	rdmad_autofd int dir = dir_open(run_dir, id, NULL);
-	g_auto(GStrv) names = dir >= 0 ? rdmad_fd_list(dir) : NULL;
+	g_auto(GStrv) names = dir >= 0 ? rdmad_fd_list(dir, ".") : NULL;
 
 	for (guint i = 0; names && names[i]; i++)
 		if (rdmad_public_file_is_unfinished(names[i]))
@@ -346,7 +346,7 @@ static gboolean spare_become(Spare *spare, const char *path, const char *own_tex
 static void spares_remove(RdmadSpareDirs *spares)
 {
 	rdmad_autofd int root = root_open(spares->run_dir, NULL);
-	g_auto(GStrv) names = root >= 0 ? rdmad_fd_list(root) : NULL;
+	g_auto(GStrv) names = root >= 0 ? rdmad_fd_list(root, ".") : NULL;
 
 	g_ptr_array_set_size(spares->ready, 0);
 	rdmad_clear_fd(&spares->root);

@@ -16,13 +16,10 @@
 char **cni_spool_list(const char *directory, GError **error)
 {
 	g_autoptr(GStrvBuilder) records = g_strv_builder_new();
-	rdmad_autofd int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	g_auto(GStrv) names = NULL;
+	g_auto(GStrv) names = rdmad_fd_list(AT_FDCWD, directory);
 
-	if (fd < 0 && errno == ENOENT)
+	if (!names && errno == ENOENT)
 		return g_new0(char *, 1);
-	if (fd >= 0)
-		names = rdmad_fd_list(fd);
 	if (!names) {
 		rdmad_error_errno(error, errno, "cannot list %s", directory);
 		return NULL;

@@ -33,6 +33,6 @@ static inline void rdmad_clear_fd(int *fd)
 RDMAD_API gboolean rdmad_fd_read_all(int fd, gsize max, GString *text);
 /* Writes all bytes.  Returns FALSE with errno after an error. */
 RDMAD_API gboolean rdmad_fd_write_all(int fd, gconstpointer bytes, gsize size);
-/* Returns the names in an open directory, without "." and ".."; g_strfreev().  Returns NULL with errno after
- * an error. */
-RDMAD_API char **rdmad_fd_list(int dir);
+/* Returns the names in the directory at `path`, relative to `dir` as for openat(2), without "." and "..";
+ * g_strfreev().  Returns NULL with errno after an error, never an incomplete list. */
+RDMAD_API char **rdmad_fd_list(int dir, const char *path);

@@ -162,8 +162,7 @@ static gboolean record_end(const CniIpamRecords *records, const char *name, GErr
 
 static gboolean records_end(const CniIpamRecords *records, GError **error)
 {
-	rdmad_autofd int fd = open(records->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	g_auto(GStrv) names = fd >= 0 ? rdmad_fd_list(fd) : NULL;
+	g_auto(GStrv) names = rdmad_fd_list(AT_FDCWD, records->directory);
 
 	if (!names)
 		return rdmad_error_errno(error, errno, "cannot list %s", records->directory);

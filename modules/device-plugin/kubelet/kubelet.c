@@ -83,8 +83,7 @@ static gboolean is_socket_of(const char *path, const char *name, const char *pre
 /* Kubelet would keep trying to connect to stale sockets in plugins_registry. */
 static void sockets_examine(Kubelet *kubelet, const char *dir)
 {
-	rdmad_autofd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	g_auto(GStrv) names = fd >= 0 ? rdmad_fd_list(fd) : NULL;
+	g_auto(GStrv) names = rdmad_fd_list(AT_FDCWD, dir);
 
 	if (!names && !is_absence(errno))
 		rdmad_warn("stale sockets stay, cannot list %s: %s", dir, g_strerror(errno));

@@ -108,7 +108,7 @@ static void test_a_directory_is_listed_each_time(void)
 	for (guint i = 0; i < G_N_ELEMENTS(files); i++)
 		g_free(scratch_write(dir, files[i], ""));
 	for (guint i = 0; i < 2; i++) {
-		g_auto(GStrv) names = rdmad_fd_list(fd);
+		g_auto(GStrv) names = rdmad_fd_list(fd, ".");
 
 		g_assert_cmpuint(g_strv_length(names), ==, G_N_ELEMENTS(files));
 		for (guint k = 0; k < G_N_ELEMENTS(files); k++)
@@ -124,11 +124,11 @@ static void test_an_error_is_not_the_end_of_a_directory(void)
 	g_free(scratch_write(dir, "a", ""));
 	for (guint i = 0; i < 3; i++) {
 		entries_before_failure = i;
-		g_assert_null(rdmad_fd_list(fd));
+		g_assert_null(rdmad_fd_list(fd, "."));
 		g_assert_cmpint(errno, ==, EIO);
 	}
 	entries_before_failure = G_MAXUINT;
-	g_assert_null(rdmad_fd_list(-1));
+	g_assert_null(rdmad_fd_list(-1, "."));
 	g_assert_cmpint(errno, ==, EBADF);
 }
 
