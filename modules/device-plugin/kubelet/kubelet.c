@@ -22,14 +22,18 @@
 #define BASE_SHOWN	     32
 #define HOLD_US		     (500 * 1000)
 
+/* A socket of an earlier rdmad. */
+typedef struct {
+	char *path;
+	gint64 removed_us; /* monotonic: when no process listened; 0: one did at the last look */
+} OlderSocket;
+
 struct Kubelet {
 	char *legacy_dir, *registry_dir, *socket;
 	char *prefix;
 	RegistrationMethod configured;
-	GPtrArray *older;     /* paths: sockets that lived at the start */
-	GPtrArray *dead;      /* names of the last removed sockets, until `hold_until_us` */
-	gint64 hold_until_us; /* monotonic */
-	guint32 sequence;     /* of socket names */
+	GArray *older;	  /* of OlderSocket */
+	guint32 sequence; /* of socket names */
 	RdmadDirectoryWatch *legacy_watch, *registry_watch;
 	RdmadGrpcChannel *channel, *podresources;
 };
@@ -58,17 +62,18 @@ static gboolean is_absence(int errnum)
 	return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-/* Removes a socket at which no process listens.  Returns FALSE if it stays. */
-static gboolean socket_remove(Kubelet *kubelet, const char *path)
+static void older_clear(gpointer older)
 {
-	if (!rdmad_socket_file_is_dead(path) || unlink(path) < 0)
-		return FALSE;
-	rdmad_debug("%s: removed, left by an earlier run", path);
-	if (!kubelet_hold_ms(kubelet))
-		g_ptr_array_set_size(kubelet->dead, 0);
-	g_ptr_array_add(kubelet->dead, g_path_get_basename(path));
-	kubelet->hold_until_us = rdmad_now_us() + HOLD_US;
-	return TRUE;
+	g_free(((OlderSocket *)older)->path);
+}
+
+/* Removes the socket if no process listens at it. */
+static void older_look(OlderSocket *older)
+{
+	if (older->removed_us || !rdmad_socket_file_is_dead(older->path) || unlink(older->path) < 0)
+		return;
+	rdmad_debug("%s: removed, left by an earlier run", older->path);
+	older->removed_us = rdmad_now_us();
 }
 
 static gboolean is_socket_of(const char *path, const char *name, const char *prefix)
@@ -80,8 +85,7 @@ static gboolean is_socket_of(const char *path, const char *name, const char *pre
 	       lstat(path, &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-/* Kubelet would keep trying to connect to stale sockets in plugins_registry. */
-static void sockets_examine(Kubelet *kubelet, const char *dir)
+static void older_find(Kubelet *kubelet, const char *dir)
 {
 	g_auto(GStrv) names = rdmad_fd_list(AT_FDCWD, dir);
 
@@ -89,27 +93,53 @@ static void sockets_examine(Kubelet *kubelet, const char *dir)
 		rdmad_warn("stale sockets stay, cannot list %s: %s", dir, g_strerror(errno));
 	for (char **name = names; name && *name; name++) {
 		g_autofree char *path = g_build_filename(dir, *name, NULL);
+		OlderSocket older = { path, 0 };
 
-		if (is_socket_of(path, *name, kubelet->prefix) && !socket_remove(kubelet, path))
-			g_ptr_array_add(kubelet->older, g_steal_pointer(&path));
+		if (!is_socket_of(path, *name, kubelet->prefix))
+			continue;
+		g_steal_pointer(&path);
+		g_array_append_val(kubelet->older, older);
 	}
 }
 
+/* Kubelet would keep trying to connect to stale sockets in plugins_registry. */
 void kubelet_remove_stale_sockets(Kubelet *kubelet)
 {
-	for (guint i = kubelet->older->len; i > 0; i--) {
-		const char *path = kubelet->older->pdata[i - 1];
-
-		if (socket_remove(kubelet, path) || !g_file_test(path, G_FILE_TEST_EXISTS))
-			g_ptr_array_remove_index_fast(kubelet->older, i - 1);
-	}
+	for (guint i = 0; i < kubelet->older->len; i++)
+		older_look(&g_array_index(kubelet->older, OlderSocket, i));
 }
 
-/* Whether kubelet_new_path() has given the name, for that resource. */
-static gboolean is_name_for(const char *name, const char *prefix, const char *resource)
+void kubelet_own_socket(Kubelet *kubelet, const char *path)
+{
+	for (guint i = 0; i < kubelet->older->len; i++)
+		if (g_str_equal(g_array_index(kubelet->older, OlderSocket, i).path, path)) {
+			g_array_remove_index_fast(kubelet->older, i);
+			return;
+		}
+}
+
+/* Returns the rest of the delay after the removal. */
+static gint64 older_hold_us(const OlderSocket *older)
+{
+	return older->removed_us ? MAX(older->removed_us + HOLD_US - rdmad_now_us(), 0) : 0;
+}
+
+guint kubelet_hold_ms(const Kubelet *kubelet)
+{
+	gint64 left_us = 0;
+
+	for (guint i = 0; i < kubelet->older->len; i++)
+		left_us =
+			MAX(left_us, older_hold_us(&g_array_index(kubelet->older, OlderSocket, i)));
+	return left_us > 0 ? (guint)(left_us / 1000) + 1 : 0;
+}
+
+/* Returns whether kubelet_new_path() has given the path, for that resource. */
+static gboolean is_path_for(const char *path, const char *prefix, const char *resource)
 {
 	g_autofree char *start =
 		g_strdup_printf("%s-%.*s-", prefix, BASE_SHOWN, resource_name_base(resource));
+	const char *name = strrchr(path, '/') + 1;
 	guint sequence;
 	int pid, end = 0;
 
@@ -119,11 +149,12 @@ static gboolean is_name_for(const char *name, const char *prefix, const char *re
 
 gboolean kubelet_lost_socket(const Kubelet *kubelet, const char *resource)
 {
-	if (!kubelet_hold_ms(kubelet))
-		return FALSE;
-	for (guint i = 0; i < kubelet->dead->len; i++)
-		if (is_name_for(kubelet->dead->pdata[i], kubelet->prefix, resource))
+	for (guint i = 0; i < kubelet->older->len; i++) {
+		const OlderSocket *older = &g_array_index(kubelet->older, OlderSocket, i);
+
+		if (older_hold_us(older) && is_path_for(older->path, kubelet->prefix, resource))
 			return TRUE;
+	}
 	return FALSE;
 }
 
@@ -159,13 +190,6 @@ gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file)
 	if (!kubelet_identify(kubelet, &now))
 		return !kubelet_is_away(kubelet);
 	return rdmad_socket_file_equal(&now, file) && !rdmad_socket_file_is_dead(kubelet->socket);
-}
-
-guint kubelet_hold_ms(const Kubelet *kubelet)
-{
-	const gint64 left_us = kubelet->hold_until_us - rdmad_now_us();
-
-	return left_us > 0 ? (guint)(left_us / 1000) + 1 : 0;
 }
 
 /* ---- Register ---- */
@@ -224,10 +248,11 @@ Kubelet *kubelet_new(RdmadModule *self, const PluginSettings *settings,
 	kubelet->socket = g_build_filename(kubelet->legacy_dir, "kubelet.sock", NULL);
 	kubelet->sequence = sequence_start();
 	kubelet_configure(kubelet, settings);
-	kubelet->older = g_ptr_array_new_with_free_func(g_free);
-	kubelet->dead = g_ptr_array_new_with_free_func(g_free);
-	sockets_examine(kubelet, kubelet->legacy_dir);
-	sockets_examine(kubelet, kubelet->registry_dir);
+	kubelet->older = g_array_new(FALSE, FALSE, sizeof(OlderSocket));
+	g_array_set_clear_func(kubelet->older, older_clear);
+	older_find(kubelet, kubelet->legacy_dir);
+	older_find(kubelet, kubelet->registry_dir);
+	kubelet_remove_stale_sockets(kubelet);
 	kubelet->channel =
 		rdmad_grpc_channel_new(rdmad_module_loop(self), self, kubelet->socket, ANSWER_MAX);
 	kubelet->podresources = rdmad_grpc_channel_new(rdmad_module_loop(self), self, podresources,
@@ -247,8 +272,7 @@ void kubelet_free(Kubelet *kubelet)
 	rdmad_directory_watch_free(kubelet->legacy_watch);
 	rdmad_grpc_channel_free(kubelet->channel);
 	rdmad_grpc_channel_free(kubelet->podresources);
-	g_ptr_array_unref(kubelet->older);
-	g_ptr_array_unref(kubelet->dead);
+	g_array_unref(kubelet->older);
 	g_free(kubelet->prefix);
 	g_free(kubelet->socket);
 	g_free(kubelet->registry_dir);

@@ -41,9 +41,11 @@ guint kubelet_hold_ms(const Kubelet *kubelet);
 /* Returns whether a socket of the resource, of an earlier rdmad, was found dead within that delay. */
 gboolean kubelet_lost_socket(const Kubelet *kubelet, const char *resource);
 
-/* Removes those sockets of earlier runs at which a process still listened at the start, and none does
- * now.  One that waits to take over has them if the earlier rdmad was killed. */
+/* Removes the sockets that were there at the start, and at which no process listens now.  An rdmad that
+ * waits to take over listens at those of one that was killed. */
 void kubelet_remove_stale_sockets(Kubelet *kubelet);
+/* The socket was taken over, and is no longer one of an earlier rdmad. */
+void kubelet_own_socket(Kubelet *kubelet, const char *path);
 /* Returns a path for a new socket that no earlier socket had; g_free(). */
 char *kubelet_new_path(Kubelet *kubelet, RegistrationMethod method, const char *resource);
 

@@ -207,6 +207,7 @@ static gboolean take_over(Registration *registration)
 		discard(registration, g_steal_pointer(&part));
 		return FALSE;
 	}
+	kubelet_own_socket(registration->kubelet, plugin_server_path(registration->server));
 	/* A part is given only while kubelet is connected. */
 	registration->connected = TRUE;
 	rdmad_log_full(RDMAD_LOG_INFO, &about, "%s: taken over, %s", registration->resource,
