@@ -27,11 +27,6 @@ static guint place_of(const GPtrArray *held, const RdmadAllocation *allocation)
 	return i;
 }
 
-static void allocation_unref(gpointer allocation)
-{
-	rdmad_allocation_unref(allocation);
-}
-
 static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 {
 	Collect *collect = data;
@@ -53,30 +48,29 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 	collect->held->pdata[place] = (gpointer)rdmad_allocation_ref(allocation);
 }
 
-/* Returns the last allocation of each resource of each container of the pod.  `unnamed`: the pod of an
- * allocation is not known yet. */
+/* Returns the last allocation of each resource of each container of the pod.  Sets `unnamed`, which may be
+ * NULL, to whether the pod of an allocation is not known yet. */
 static GPtrArray *allocations_of(Cni *cni, const CniRequest *request, gboolean *unnamed)
 {
-	Collect collect = { request, g_ptr_array_new_with_free_func(allocation_unref), FALSE };
+	Collect collect = { request, NULL, FALSE };
 
+	collect.held = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_unref);
 	if (request->pod_namespace && request->pod_name)
 		rdmad_allocations_foreach(rdmad_module_allocations(cni->self), allocation_collect,
 					  &collect);
-	*unnamed = collect.unnamed;
+	if (unnamed)
+		*unnamed = collect.unnamed;
 	return collect.held;
 }
 
 GPtrArray *cni_slots_note(Cni *cni, const CniRequest *request)
 {
-	gboolean unnamed;
-
-	return allocations_of(cni, request, &unnamed);
+	return allocations_of(cni, request, NULL);
 }
 
 gboolean cni_slots_are_kept(Cni *cni, const CniRequest *request, const GPtrArray *noted)
 {
-	gboolean unnamed;
-	g_autoptr(GPtrArray) held = allocations_of(cni, request, &unnamed);
+	g_autoptr(GPtrArray) held = allocations_of(cni, request, NULL);
 
 	for (guint i = 0; i < noted->len; i++)
 		if (place_of(held, noted->pdata[i]) == held->len)
