@@ -56,7 +56,7 @@ echo live >"$root/new.$$/initstate"
 mkdir -p "$root/sys/module"
 mv -T "$root/new.$$" "$root/sys/module/$1"
 """
-# What it leaves behind never has the lock.
+# The program that the installer leaves behind never has the lock.
 INSTALLER = r"""#!/bin/sh
 $LEAVE sleep 1000 &""" + COMMON + r"""
 dep="$root/lib/modules/$RELEASE/modules.dep"

@@ -16,6 +16,7 @@ from pathlib import Path
 import api_schema
 from cni_case import (NICS, PATIENCE, PLUGINS, CniCase, Failure, addresses, enter_private_host, ip, link, run, tap,
                       until)
+from processes import has_ended
 
 ONE, OTHER = NICS
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24"}
@@ -224,21 +225,25 @@ class Leftovers(Operations):
         self.delete("c-b", "b", self.net)
         self.assertNothingLeft()
 
-    def test_an_add_waits_while_the_spool_cannot_be_listed(self):
-        self.spool_delete()
-        away = self.spool.rename(self.dir / "away")
-        self.spool.symlink_to(self.spool)
+    def check_an_add_waits(self, mend):
+        """For the DEL in the spool, until that can be read again."""
         self.start_daemon()
         other = self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net)
         until(lambda: self.module_status("cni")["waiting"] == 1 or other.poll() is not None, "the ADD")
         self.assertIsNone(other.poll())
         self.assertEqual(self.calls("DEL"), [])
-        away_link = self.dir / "link"
-        away_link.symlink_to(away)
-        away_link.replace(self.spool)
+        mend()
         self.end_in_time(other)
         self.assertEqual(list(self.spool.iterdir()), [])
         self.delete("c-b", "b", self.net)
+
+    def test_an_add_waits_while_the_spool_cannot_be_listed(self):
+        self.spool_delete()
+        away = self.spool.rename(self.dir / "away")
+        self.spool.symlink_to(self.spool)
+        away_link = self.dir / "link"
+        away_link.symlink_to(away)
+        self.check_an_add_waits(lambda: away_link.replace(self.spool))
 
     def test_an_add_waits_while_a_record_cannot_be_read(self):
         self.spool_delete()
@@ -247,15 +252,7 @@ class Leftovers(Operations):
         lease = os.open(record, os.O_WRONLY)
         self.addCleanup(signal.signal, signal.SIGIO, signal.signal(signal.SIGIO, signal.SIG_IGN))
         fcntl.fcntl(lease, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-        self.start_daemon()
-        other = self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net)
-        until(lambda: self.module_status("cni")["waiting"] == 1 or other.poll() is not None, "the ADD")
-        self.assertIsNone(other.poll())
-        self.assertEqual(self.calls("DEL"), [])
-        os.close(lease)
-        self.end_in_time(other)
-        self.assertEqual(list(self.spool.iterdir()), [])
-        self.delete("c-b", "b", self.net)
+        self.check_an_add_waits(lambda: os.close(lease))
 
     def test_a_record_that_cannot_be_removed_is_tried_once_before_an_add(self):
         self.spool_delete()
@@ -339,14 +336,6 @@ class Leases(Operations):
         self.assertEqual(self.left(), 1)
         self.delete("c2", "b", other)
         self.assertNothingLeft()
-
-
-def has_ended(pid):
-    """Perhaps not yet reaped: its parent is that of all orphans."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
 
 
 class IpamProcesses(Operations):

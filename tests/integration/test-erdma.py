@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from erdma_driver_case import ERDMA, RELEASE, DriverCase  # noqa: E402
 from machine_changes import request  # noqa: E402
 from plugin_case import tap  # noqa: E402
+from processes import has_ended  # noqa: E402
 
 
 class DriverTest(DriverCase):
@@ -319,7 +320,7 @@ class InstallTest(DriverCase):
         with open(path, encoding="utf-8") as file:
             pid = int(file.read())
         self.end_daemon()
-        self.wait_for(lambda: self.has_ended(pid), "end of the installer")
+        self.wait_for(lambda: has_ended(pid), "end of the installer")
 
     def test_so_does_kill_9(self):
         self.install_with('sleep 1000 & echo $$ $! >"$root/pid.new"; mv "$root/pid.new" "$root/pid"; wait')
@@ -331,7 +332,7 @@ class InstallTest(DriverCase):
         self.daemon.wait()
         self.daemon = None
         for pid in pids:
-            self.wait_for(lambda pid=pid: self.has_ended(pid), "end of the installer and of its child")
+            self.wait_for(lambda pid=pid: has_ended(pid), "end of the installer and of its child")
 
     def host_processes(self):
         """Those that run programs of the host for this daemon."""
@@ -374,15 +375,6 @@ class InstallTest(DriverCase):
         resume()
         self.wait_state("ready")
         self.assertNotIn("two at once", self.calls())
-
-    @staticmethod
-    def has_ended(pid):
-        """A zombie has, too: its parent may never wait for it."""
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-                return file.read().rsplit(")", 1)[1].split()[0] == "Z"
-        except FileNotFoundError:
-            return True
 
 
 if __name__ == "__main__":

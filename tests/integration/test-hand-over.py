@@ -357,15 +357,20 @@ class HandOverTest(Case):
                     giver.send(asked)
         return self.daemon
 
+    def let_a_third_register(self):
+        """Returns the successor that is stopped meanwhile, with the connections of the first."""
+        before = [self.endpoint(), self.endpoint(RAIL)]
+        new = self.give_to_stopped()
+        self.successor()
+        self.wait_for(lambda: not {*before} & {self.endpoint(), self.endpoint(RAIL)}, "other endpoints")
+        return new
+
     def test_connections_of_the_last_but_one_are_not_taken_over(self):
         """Kubelet notices their end after the last one has registered, and stops its endpoint instead."""
         for way in WAYS:
             with self.part(**way):
                 self.begin(**way)
-                before = [self.endpoint(), self.endpoint(RAIL)]
-                new = self.give_to_stopped()
-                self.successor()
-                self.wait_for(lambda: not {*before} & {self.endpoint(), self.endpoint(RAIL)}, "other endpoints")
+                new = self.let_a_third_register()
                 self.others.append(self.daemon)
                 self.daemon = new
                 new.send_signal(signal.SIGCONT)
@@ -377,10 +382,7 @@ class HandOverTest(Case):
         for way in WAYS[:3]:        # 1.24 stops the endpoint of the stream that ended
             with self.part(**way):
                 self.begin(**way)
-                before = [self.endpoint(), self.endpoint(RAIL)]
-                new = self.give_to_stopped()
-                self.successor()
-                self.wait_for(lambda: not {*before} & {self.endpoint(), self.endpoint(RAIL)}, "other endpoints")
+                new = self.let_a_third_register()
                 new.kill()
                 self.wait_for(lambda: not self.kubelet.resources()[HCA]["connected"], "end of the older connections")
                 self.write_config(CONFIG % 90)
