@@ -71,7 +71,10 @@ static void pre_started(RdmadGrpcStatus status, const char *text, gpointer data)
 	if (status != RDMAD_GRPC_UNAVAILABLE && status != RDMAD_GRPC_CANCELLED && pod)
 		containers.ops->pre_started(pod, status == RDMAD_GRPC_OK ? NULL : text, took_us);
 	g_ptr_array_remove(containers.starts, data);
-	if (status == RDMAD_GRPC_OK && may_run)
+	/* Kubelet backs off before it starts a container again that has failed to start. */
+	if (status != RDMAD_GRPC_OK)
+		return;
+	if (may_run)
 		container_run(pod);
 	kubelet_sync_pods();
 }

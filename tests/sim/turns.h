@@ -19,6 +19,8 @@ typedef struct {
 	void (*work)(void);
 	/* Returns whether rdmad's life ends now. */
 	gboolean (*is_over)(void);
+	/* After so many turns the time has not moved; ends the run. */
+	void (*spins)(guint turns);
 } TurnsOps;
 
 void turns_begin(const TurnsOps *ops, Decisions *decisions);

@@ -94,7 +94,12 @@ static void work(void)
 	judge_check();
 }
 
-static const TurnsOps turns_ops = { due_us, work, life_is_over };
+static void spins(guint turns)
+{
+	judge_fails("somebody spins: %u turns at one time", turns);
+}
+
+static const TurnsOps turns_ops = { due_us, work, life_is_over, spins };
 
 /* ---- a run ---- */
 
