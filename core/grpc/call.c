@@ -470,7 +470,7 @@ void rdmad_grpc_call_fail(RdmadGrpcCall *call, RdmadGrpcStatus status, const cha
 
 gboolean rdmad_grpc_call_has_ended(const RdmadGrpcCall *call)
 {
-	return !call_is_open(call);
+	return !call_is_open(call) || rdmad_grpc_session_hung_up(call->connection->session);
 }
 
 gboolean rdmad_grpc_call_pending(const RdmadGrpcCall *call)

@@ -119,7 +119,8 @@ RDMAD_API void rdmad_grpc_call_send(RdmadGrpcCall *call, const guint8 *message, 
 RDMAD_API void rdmad_grpc_call_finish(RdmadGrpcCall *call);
 /* Returns whether a part of a sent message is not written to the socket yet. */
 RDMAD_API gboolean rdmad_grpc_call_pending(const RdmadGrpcCall *call);
-/* Returns whether the call has ended, so that a response would do nothing. */
+/* Returns whether the call has ended, or the client has closed its connection, so that a response would
+ * do nothing. */
 RDMAD_API gboolean rdmad_grpc_call_has_ended(const RdmadGrpcCall *call);
 /* Sets the callbacks of a call; either may be NULL.  `writable` is called when the queue is empty again.
  * `ended` is called when the client cancels, its deadline passes, the connection is lost or the server is

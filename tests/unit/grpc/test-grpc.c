@@ -434,6 +434,19 @@ static void test_a_drain_after_a_freeze_reads_again(Fixture *f, gconstpointer da
 	run_until(f, &f->drained, 2);
 }
 
+/* A frozen server reads nothing, not even the end of the connection. */
+static void test_a_call_has_ended_when_its_client_is_gone(Fixture *f, gconstpointer data)
+{
+	call(f, "/t.T/Hold", "first", 0);
+	run_until(f, &f->messages, 1);
+	rdmad_grpc_server_freeze(f->server, count_drained, f);
+	run_until(f, &f->drained, 1);
+	g_assert_false(rdmad_grpc_call_has_ended(f->held));
+	g_clear_pointer(&f->channel, rdmad_grpc_channel_free);
+	g_assert_true(rdmad_grpc_call_has_ended(f->held));
+	g_assert_cmpuint(f->ended, ==, 0);
+}
+
 static void test_a_drain_of_an_idle_server_ends_on_the_loop(Fixture *f, gconstpointer data)
 {
 	rdmad_grpc_server_drain(f->server, count_drained, f);
@@ -595,6 +608,7 @@ const UnitTest unit_tests[] = {
 	TEST(no_server_is_unavailable_and_reported_later),
 	TEST(a_drain_waits_for_open_calls),
 	TEST(a_drain_after_a_freeze_reads_again),
+	TEST(a_call_has_ended_when_its_client_is_gone),
 	TEST(a_drain_of_an_idle_server_ends_on_the_loop),
 	TEST(objects_of_an_ended_module_are_freed_silently),
 	TEST(a_call_ends_when_epoll_refuses_its_connection),
