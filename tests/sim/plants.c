@@ -25,7 +25,7 @@ static const char *const names[N_PLANTS] = {
 	"freed-first", "stale-list",  "no-registration", "left-open",	 "wall-clock",
 	"two-holders", "no-undo",     "late-journal",	 "events-alone", "init-ended",
 	"no-limit",    "no-lock",     "no-replay",	 "no-release",	 "late-begin",
-	"unfrozen",    "older-parts", "not-taken",
+	"unfrozen",    "older-parts", "not-taken",	 "no-gap",
 };
 
 static Plant planted;
@@ -265,4 +265,9 @@ BEFORE(void, rdmad_hand_over_change_predecessor, RdmadHandOver *hand_over)
 BEFORE(RdmadInheritedPart *, rdmad_hand_over_take, RdmadHandOver *hand_over, const char *name)
 {
 	return planted == PLANT_NOT_TAKEN ? NULL : __real_rdmad_hand_over_take(hand_over, name);
+}
+
+BEFORE(void, rdmad_event_arm_within, RdmadEvent *event, guint ms)
+{
+	__real_rdmad_event_arm_within(event, planted == PLANT_NO_GAP ? 0 : ms);
 }

@@ -32,6 +32,7 @@ typedef enum {
 	PLANT_UNFROZEN,	  /* a resource without a stream is handed over as if nothing could begin */
 	PLANT_OLDER_PARTS, /* parts are taken over although a third rdmad has run */
 	PLANT_NOT_TAKEN,   /* kubelet's connections are not taken over */
+	PLANT_NO_GAP,	   /* podresources is listed again at once */
 	N_PLANTS,
 } Plant;
 
