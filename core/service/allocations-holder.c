@@ -70,7 +70,7 @@ static gboolean is_of_another_boot(const RdmadAllocations *allocations,
 gboolean rdmad_allocations_kubelet_is_newer(RdmadAllocations *allocations,
 					    const RdmadAllocation *allocation, const char *kubelet)
 {
-	return kubelet && !is_of_another_boot(allocations, allocation) &&
+	return !is_of_another_boot(allocations, allocation) &&
 	       g_strcmp0(kubelet, allocation->kubelet) != 0;
 }
 

@@ -121,7 +121,8 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
 				    const RdmadAllocation *allocation);
 /* Returns TRUE if this kubelet has neither assigned nor listed the allocation, which is of this
- * boot: its checkpoint may lack it. */
+ * boot: its checkpoint may lack it.  `kubelet` NULL: its socket is missing, as while it is restarted;
+ * only a node without podresources had none when it assigned. */
 gboolean rdmad_allocations_kubelet_is_newer(RdmadAllocations *allocations,
 					    const RdmadAllocation *allocation, const char *kubelet);
 /* Returns "pod ns/name, container c, since 2026-11-22T10:00:00Z"; g_free(). */

@@ -17,8 +17,9 @@
  *   again, the holder has ended, or is an earlier container of the pod that is being admitted.
  *   Its allocation stays beside the new one while it is younger than an admission may take; the
  *   next List of podresources decides between the two cases.
- * - A kubelet that started later may have lost its checkpoint, so that its Allocate proves nothing.
- *   The holder lives if its cgroup does, or if kubelet lists its pod, with devices or without.
+ * - A kubelet that started later may have lost its checkpoint, so that its Allocate proves nothing; nor
+ *   does an Allocate that is answered while kubelet's socket is missing.  The holder lives if its
+ *   cgroup does, or if kubelet lists its pod, with devices or without.
  * - A living cgroup is found by the name of the pod, which a later pod may have.  A List that is younger
  *   than the request decides: it shows the later pod with devices of its own.
  * - No process outlives the boot of the node.  A pod may, and then starts without an Allocate: the

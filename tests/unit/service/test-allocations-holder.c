@@ -159,7 +159,10 @@ static const Case cases[] = {
 	  NULL, "a", FALSE, "k2", TRUE },
 	{ "another boot, not its first kubelet, listed with it", TRUE, "b2", "k2", UNKNOWN, "p=a",
 	  FALSE, NULL, "a=p a", FALSE, "k2", TRUE },
-	{ "no podresources", TRUE, "b1", NULL, UNKNOWN, NULL, FALSE, NULL, "a=p a" },
+	{ "its socket is missing", TRUE, "b1", NULL, UNKNOWN, NULL, FALSE, "not show", "a=p",
+	  TRUE },
+	{ "unnamed, its socket is missing", FALSE, "b1", NULL, UNKNOWN, NULL, FALSE, "not show",
+	  "a", TRUE },
 };
 
 /* Restarts the node; the first kubelet starts the pods of its checkpoint. */
