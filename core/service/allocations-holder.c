@@ -173,6 +173,19 @@ static gint64 age_at(const RdmadAllocationRecord *record, gint64 asked_us)
 	return (asked_us ? asked_us : rdmad_now_us()) - record->since_us;
 }
 
+/* A pod without a name may be the one that is being admitted, unless that takes too long and Lists lack
+ * it: time alone also passes while the machine is paused. */
+static gboolean admission_is_over(const RdmadAllocations *allocations,
+				  const RdmadAllocationRecord *record, gint64 asked_us)
+{
+	if (age_at(record, asked_us) < RDMAD_ALLOCATION_GRACE_US)
+		return FALSE;
+	if (record->allocation->pod_name || !allocations->kubelet)
+		return TRUE;
+	return record->missing_us &&
+	       allocations->evidence.asked_us - record->missing_us >= RDMAD_ALLOCATION_MISSING_US;
+}
+
 RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 				    const RdmadAllocationRecord *record, gint64 asked_us,
 				    const char **why)
@@ -192,7 +205,7 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 		return judge_by_list(allocations, allocation, asked_us, why);
 	else if (record->carried && allocation->pod_name)
 		*why = "the node was restarted";
-	else if (record->carried || age_at(record, asked_us) < RDMAD_ALLOCATION_GRACE_US)
+	else if (record->carried || !admission_is_over(allocations, record, asked_us))
 		return RDMAD_HOLDER_SHARES;
 	else
 		*why = "kubelet gave its slots to another pod";

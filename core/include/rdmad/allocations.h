@@ -15,8 +15,8 @@
  *
  * - A kubelet that gave or listed a slot keeps a record of it.  When this kubelet gives the slot
  *   again, the holder has ended, or is an earlier container of the pod that is being admitted.
- *   Its allocation stays beside the new one while it is younger than an admission may take; the
- *   next List of podresources decides between the two cases.
+ *   Its allocation stays beside the new one until an admission has had its time and Lists of
+ *   podresources lack the pod; before that, the next List decides between the two cases.
  * - A kubelet that started later may have lost its checkpoint, so that its Allocate proves nothing; nor
  *   does an Allocate that is answered while kubelet's socket is missing.  The holder lives if its
  *   cgroup does, or if kubelet lists its pod, with devices or without.

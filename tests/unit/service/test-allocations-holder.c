@@ -399,24 +399,37 @@ test_an_init_container_is_not_taken_for_the_one_that_has_its_slots_next(Allocati
 	expect_containers(f, "a=p/- a=p/main ");
 }
 
-/* A call may wait for a List while the machine is paused. */
+/* The machine may be paused, also while a call waits for a List: only Lists that lack the pod show that
+ * its admission has failed. */
 static void test_the_length_of_an_admission_ends_when_kubelet_asks(AllocationsFixture *f,
 								   gconstpointer data)
 {
 	static const char *const slots[] = { "a", NULL };
 	static const struct {
+		const char *kubelet; /* NULL: no podresources */
+		gint64 lists_s[2];   /* 0: none */
 		gint64 asked_s;
 		const char *after;
-	} calls[] = { { 0, "a a" }, { 59, "a a" }, { 61, "a" } };
+	} calls[] = {
+		{ NULL, { 0, 0 }, 0, "a a" },	      { NULL, { 0, 0 }, 59, "a a" },
+		{ NULL, { 0, 0 }, 61, "a" },	      { "k1", { 1, 11 }, 59, "a a" },
+		{ "k1", { 1, 11 }, 61, "a" },	      { "k1", { 0, 0 }, 61, "a a" },
+		{ "k1", { 1, 10 }, 61, "a a" },	      { "k1", { 86400, 0 }, 86401, "a a" },
+		{ "k1", { 1, 86400 }, 86401, "a a" },
+	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
 		AllocationsFixture one = { 0 };
 		RdmadGrant next = { "test", "rdma/hca", slots, slots, "exclusive", 0 };
 
 		allocations_fixture_setup(&one, NULL);
+		rdmad_allocations_set_kubelet(one.allocations, calls[i].kubelet);
 		rdmad_allocation_unref(grant(&one, "a", "exclusive", NULL, NULL));
 		next.asked_us = g_get_monotonic_time() + calls[i].asked_s * SECOND;
+		for (guint k = 0; k < 2 && calls[i].lists_s[k]; k++)
+			list_at(&one, "", calls[i].kubelet, calls[i].lists_s[k] * SECOND);
 		rdmad_allocation_unref(rdmad_allocations_grant(one.allocations, &next, NULL));
+		g_test_message("call %u", i);
 		expect(&one, calls[i].after);
 		allocations_fixture_teardown(&one, NULL);
 	}
