@@ -290,7 +290,7 @@ static void daemon_report_run_dir(Daemon *d, const GError *problem)
 static gboolean daemon_keep_place(gpointer data, GError **error)
 {
 	Daemon *d = data;
-	pid_t holder;
+	RdmadLockHolder holder;
 
 	return rdmad_place_keep(d->place, &holder, error);
 }
@@ -346,6 +346,7 @@ static void daemon_receive_rest(Daemon *d)
 {
 	while (rdmad_succession_receives(d->succession) && !d->stopping)
 		rdmad_loop_turn(d->services->loop);
+	rdmad_succession_judge(d->succession, rdmad_place_predecessor(d->place));
 }
 
 /* Returns TRUE also after a signal to stop. */
@@ -356,7 +357,7 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 
 	while (!d->stopping) {
 		g_autoptr(GError) problem = NULL;
-		pid_t holder;
+		RdmadLockHolder holder;
 
 		if (rdmad_place_keep(d->place, &holder, &problem)) {
 			daemon_receive_rest(d);
@@ -369,9 +370,9 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 		}
 		/* A signal to stop may have come during the rehearsal: one turn before the request. */
 		if (reported)
-			rdmad_succession_ask(d->succession, d->options->take_over);
+			rdmad_succession_ask(d->succession, &holder, d->options->take_over);
 		else
-			daemon_report_waiting(d, holder);
+			daemon_report_waiting(d, holder.pid);
 		rdmad_event_arm(d->lock_retry, reported ? LOCK_RETRY_MS : 0);
 		reported = TRUE;
 		rdmad_loop_turn(d->services->loop);

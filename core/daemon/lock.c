@@ -5,55 +5,81 @@
 #include <fcntl.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/random.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 
-static pid_t lock_read_holder(int fd)
-{
-	char text[32];
-	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-	guint64 pid;
+#define ID_DIGITS 16
 
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	if (!g_ascii_string_to_unsigned(g_strchomp(text), 10, 1, G_MAXINT, &pid, NULL))
-		return 0;
-	return pid;
+RdmadLockHolder rdmad_lock_holder_new(void)
+{
+	const guint64 id = (guint64)rdmad_random() << 32 | rdmad_random();
+
+	return (RdmadLockHolder){ .pid = getpid(), .id = id };
 }
 
-static gboolean lock_write_holder(int fd, const char *path, GError **error)
+gboolean rdmad_lock_holder_equal(const RdmadLockHolder *a, const RdmadLockHolder *b)
 {
-	char text[32];
-	const int n = g_snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	return a->pid && a->pid == b->pid && a->id == b->id;
+}
 
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, n, 0) != n)
+/* Returns an unknown holder if the file has something else. */
+static RdmadLockHolder lock_read_holder(int fd)
+{
+	char text[64];
+	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	g_auto(GStrv) lines = NULL;
+	guint64 pid, id;
+
+	text[MAX(n, 0)] = '\0';
+	lines = g_strsplit(text, "\n", 3);
+	if (g_strv_length(lines) < 2 ||
+	    !g_ascii_string_to_unsigned(lines[0], 10, 1, G_MAXINT, &pid, NULL) ||
+	    strlen(lines[1]) != ID_DIGITS ||
+	    !g_ascii_string_to_unsigned(lines[1], 16, 0, G_MAXUINT64, &id, NULL))
+		return (RdmadLockHolder){ 0 };
+	return (RdmadLockHolder){ (pid_t)pid, id };
+}
+
+/* Writes before it truncates, so that a full disk has room. */
+static gboolean lock_write_holder(int fd, const char *path, const RdmadLockHolder *self,
+				  GError **error)
+{
+	char text[64];
+	const int n = g_snprintf(text, sizeof(text), "%d\n%016" G_GINT64_MODIFIER "x\n",
+				 (int)self->pid, self->id);
+
+	if (pwrite(fd, text, n, 0) != n || ftruncate(fd, n) < 0)
 		return rdmad_error_errno(error, errno, "cannot write %s", path);
 	return TRUE;
 }
 
-int rdmad_lock_try(const char *path, pid_t *holder, GError **error)
+int rdmad_lock_try(const char *path, const RdmadLockHolder *self, RdmadLockHolder *holder,
+		   GError **error)
 {
 	rdmad_autofd int fd = -1;
+	gboolean taken;
 
-	*holder = 0;
+	*holder = (RdmadLockHolder){ 0 };
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0) {
 		rdmad_error_errno(error, errno, "cannot open %s", path);
 		return -1;
 	}
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return lock_write_holder(fd, path, error) ? rdmad_steal_fd(&fd) : -1;
-	if (errno != EWOULDBLOCK) {
+	taken = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	if (!taken && errno != EWOULDBLOCK) {
 		rdmad_error_errno(error, errno, "cannot lock %s", path);
 		return -1;
 	}
 	*holder = lock_read_holder(fd);
+	if (taken)
+		return lock_write_holder(fd, path, self, error) ? rdmad_steal_fd(&fd) : -1;
 	g_set_error(
 		error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
 		"%s is held by another rdmad, process %d; stop it, or use another --run-dir and "
 		"--state-dir",
-		path, (int)*holder);
+		path, (int)holder->pid);
 	return -1;
 }
 

@@ -6,16 +6,17 @@
 
 #include "base/directory.h"
 #include "base/default-dirs.h"
-#include "daemon/lock.h"
 
 typedef struct {
 	char *path; /* NULL: no directory */
 	mode_t mode;
 	char *lock_path;
 	int lock;
+	RdmadLockHolder before; /* the last holder of the lock */
 } Directory;
 
 struct RdmadPlace {
+	RdmadLockHolder self;
 	Directory run, state;
 };
 
@@ -40,6 +41,7 @@ RdmadPlace *rdmad_place_new(const char *run_dir, const char *state_dir)
 {
 	RdmadPlace *place = g_new(RdmadPlace, 1);
 
+	place->self = rdmad_lock_holder_new();
 	place->run = directory_of(run_dir, rdmad_run_dir_mode(run_dir), "rdmad.lock");
 	place->state = directory_of(state_dir, 0700, "state.lock");
 	return place;
@@ -66,7 +68,8 @@ static gboolean lock_is_in_place(const Directory *directory)
 	return held.st_dev == now.st_dev && held.st_ino == now.st_ino;
 }
 
-static gboolean directory_keep(Directory *directory, pid_t *holder, GError **error)
+static gboolean directory_keep(Directory *directory, const RdmadLockHolder *self,
+			       RdmadLockHolder *holder, GError **error)
 {
 	int lock;
 
@@ -76,11 +79,12 @@ static gboolean directory_keep(Directory *directory, pid_t *holder, GError **err
 		return FALSE;
 	if (lock_is_in_place(directory))
 		return TRUE;
-	lock = rdmad_lock_try(directory->lock_path, holder, error);
+	lock = rdmad_lock_try(directory->lock_path, self, holder, error);
 	if (lock < 0)
 		return FALSE;
 	rdmad_clear_fd(&directory->lock);
 	directory->lock = lock;
+	directory->before = *holder;
 	return TRUE;
 }
 
@@ -94,9 +98,14 @@ gboolean rdmad_place_is_held(const RdmadPlace *place)
 	return directory_is_held(&place->run) || directory_is_held(&place->state);
 }
 
-gboolean rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error)
+gboolean rdmad_place_keep(RdmadPlace *place, RdmadLockHolder *holder, GError **error)
 {
 	/* Both are locked, because another rdmad may share only one of the directories. */
-	return directory_keep(&place->run, holder, error) &&
-	       directory_keep(&place->state, holder, error);
+	return directory_keep(&place->run, &place->self, holder, error) &&
+	       directory_keep(&place->state, &place->self, holder, error);
+}
+
+const RdmadLockHolder *rdmad_place_predecessor(const RdmadPlace *place)
+{
+	return &place->run.before;
 }

@@ -2,8 +2,7 @@
 /* The run directory and the state directory with their locks, which exclude any other rdmad */
 #pragma once
 
-#include <glib.h>
-#include <sys/types.h>
+#include "daemon/lock.h"
 
 typedef struct RdmadPlace RdmadPlace;
 
@@ -14,8 +13,10 @@ void rdmad_place_free(RdmadPlace *place);
  * Creates and locks the directories, initially and whenever a directory or a lock file was removed
  * or replaced.
  *
- * RDMAD_ERROR_BUSY: another rdmad holds a lock; then `holder` is its process id, or 0.
+ * RDMAD_ERROR_BUSY: another rdmad, `holder`, holds a lock.
  */
-gboolean rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error);
+gboolean rdmad_place_keep(RdmadPlace *place, RdmadLockHolder *holder, GError **error);
+/* Returns which rdmad held the lock of the run directory last, before this one took it. */
+const RdmadLockHolder *rdmad_place_predecessor(const RdmadPlace *place);
 /* Returns whether another process holds one of the locks, without taking it. */
 gboolean rdmad_place_is_held(const RdmadPlace *place);

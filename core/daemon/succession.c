@@ -8,7 +8,6 @@
 #include <rdmad/json.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
-#include <rdmad/socket-file.h>
 #include <string.h>
 
 #include "base/unix-socket.h"
@@ -25,7 +24,8 @@ struct RdmadSuccession {
 	RdmadMessageServer *server;
 	RdmadMessagePeer *successor; /* the first peer that asked */
 	RdmadMessagePeer *giver;
-	RdmadSocketFile giver_file;   /* of the last giver */
+	RdmadLockHolder first_giver;  /* the next one that is asked, until a part has come */
+	gboolean has_received;	      /* a part has come */
 	void (*asked)(gpointer data); /* NULL: already called, or not serving */
 	gpointer asked_data;
 	void (*given)(gpointer data);
@@ -155,6 +155,7 @@ static void part_received(RdmadMessagePeer *peer, RdmadMessage *message, gpointe
 	RdmadSuccession *succession = data;
 	g_autoptr(GError) error = NULL;
 
+	succession->has_received = TRUE;
 	if (!rdmad_hand_over_put(succession->hand_over, message, &error))
 		rdmad_warn("a part that was given is not understood: %s", error->message);
 	/* A failed send is ignored: giver_gone() reports the end of the giver. */
@@ -170,23 +171,20 @@ static void giver_gone(RdmadMessagePeer *peer, gpointer data)
 
 static const RdmadMessageOps peer_ops = { part_received, giver_gone };
 
-void rdmad_succession_ask(RdmadSuccession *succession, gboolean now)
+void rdmad_succession_ask(RdmadSuccession *succession, const RdmadLockHolder *running, gboolean now)
 {
 	const RdmadMessageLimits limits = { .fds_max = RDMAD_MESSAGE_FDS_MAX, .unanswered_max = 2 };
 	const char *request = now ? "{\"now\":true}" : "{\"now\":false}";
-	RdmadSocketFile file;
 	int fd;
 
-	if (succession->giver || !rdmad_socket_file_identify(succession->path, &file))
+	if (succession->giver)
 		return;
 	/* A starting rdmad does not listen yet, and an old version never listens. */
 	fd = rdmad_unix_connect(SOCK_SEQPACKET, succession->path, NULL);
 	if (fd < 0)
 		return;
-	/* The one that has given all may still listen. */
-	if (!rdmad_socket_file_equal(&file, &succession->giver_file))
-		rdmad_hand_over_change_predecessor(succession->hand_over);
-	succession->giver_file = file;
+	if (!succession->has_received)
+		succession->first_giver = *running;
 	succession->giver = rdmad_message_peer_new(succession->loop, NULL, fd, &limits, &peer_ops,
 						   succession, NULL);
 	if (succession->giver &&
@@ -197,6 +195,12 @@ void rdmad_succession_ask(RdmadSuccession *succession, gboolean now)
 gboolean rdmad_succession_receives(const RdmadSuccession *succession)
 {
 	return succession->giver != NULL;
+}
+
+void rdmad_succession_judge(RdmadSuccession *succession, const RdmadLockHolder *last)
+{
+	if (succession->has_received && !rdmad_lock_holder_equal(&succession->first_giver, last))
+		rdmad_hand_over_discard(succession->hand_over);
 }
 
 /* ---- life cycle ---- */

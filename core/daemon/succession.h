@@ -14,6 +14,8 @@
 #include <rdmad/types.h>
 #include <sys/types.h>
 
+#include "daemon/lock.h"
+
 typedef struct RdmadSuccession RdmadSuccession;
 
 RdmadSuccession *rdmad_succession_new(RdmadLoop *loop, RdmadHandOver *hand_over,
@@ -36,7 +38,14 @@ void rdmad_succession_give(RdmadSuccession *succession, void (*given)(gpointer d
 
 /* ---- the successor ---- */
 
-/* Asks the running rdmad, unless it was asked before. */
-void rdmad_succession_ask(RdmadSuccession *succession, gboolean now);
+/* Asks the running rdmad, which held the lock just before, unless it was asked before. */
+void rdmad_succession_ask(RdmadSuccession *succession, const RdmadLockHolder *running,
+			  gboolean now);
 /* Returns whether the running rdmad has more to give. */
 gboolean rdmad_succession_receives(const RdmadSuccession *succession);
+/*
+ * Closes what was given unless `last`, the last holder of the lock, gave all of it.  An rdmad that ran
+ * afterwards has registered at kubelet, which thereby gave up the connections.  If that rdmad gave some
+ * too, kubelet notices the end of the older ones after it has registered, and stops its endpoints instead.
+ */
+void rdmad_succession_judge(RdmadSuccession *succession, const RdmadLockHolder *last);

@@ -21,11 +21,7 @@ char *rdmad_hand_over_next(RdmadHandOver *hand_over, int *fds, guint *n_fds);
 
 /* Takes the descriptors of a message of rdmad_hand_over_next().  RDMAD_ERROR_INVALID: it is not one. */
 gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GError **error);
-/*
- * Another predecessor is asked.  If the last one gave parts before it ended, these are closed, and those
- * that follow too: kubelet notices the end of the older connections after the other predecessor has
- * registered, and stops its endpoints instead.
- */
-void rdmad_hand_over_change_predecessor(RdmadHandOver *hand_over);
+/* Closes all parts that were put. */
+void rdmad_hand_over_discard(RdmadHandOver *hand_over);
 /* Schedules the closing of parts that are not taken within half a minute. */
 void rdmad_hand_over_settle(RdmadHandOver *hand_over);

@@ -21,7 +21,6 @@ struct RdmadHandOver {
 	RdmadLoop *loop;
 	GQueue parts;
 	GHashTable *inherited; /* name -> RdmadInheritedPart */
-	gboolean discards;     /* parts that arrive are closed */
 	gboolean under_way;
 	void (*still)(gpointer data); /* NULL: no caller waits */
 	gpointer still_data;
@@ -183,10 +182,6 @@ gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GE
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "a part without a name");
 		return FALSE;
 	}
-	if (hand_over->discards) {
-		json_decref(given);
-		return TRUE;
-	}
 	part = g_new0(RdmadInheritedPart, 1);
 	part->state = json_incref(json_object_get(given, "state"));
 	part->n_fds = message->n_fds;
@@ -198,12 +193,9 @@ gboolean rdmad_hand_over_put(RdmadHandOver *hand_over, RdmadMessage *message, GE
 	return TRUE;
 }
 
-void rdmad_hand_over_change_predecessor(RdmadHandOver *hand_over)
+void rdmad_hand_over_discard(RdmadHandOver *hand_over)
 {
-	if (!g_hash_table_size(hand_over->inherited))
-		return;
 	rdmad_notice("another rdmad has run since the last hand-over; nothing is taken over");
-	hand_over->discards = TRUE;
 	g_hash_table_remove_all(hand_over->inherited);
 }
 

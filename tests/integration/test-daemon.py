@@ -304,7 +304,7 @@ class OnlyOne(Case):
         self.assertEqual(self.stop(first), 0)
         self.manager.wait("^READY=1$")
         with open(self.path("run/rdmad.lock")) as lock:
-            self.assertEqual(lock.read(), f"{second.pid}\n")
+            self.assertRegex(lock.read(), f"^{second.pid}\n[0-9a-f]{{16}}\n$")
         self.assertEqual(self.status()["pid"], second.pid)
         self.assertEqual(self.stop(second), 0)
 

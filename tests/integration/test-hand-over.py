@@ -366,16 +366,22 @@ class HandOverTest(Case):
         return new
 
     def test_connections_of_the_last_but_one_are_not_taken_over(self):
-        """Kubelet notices their end after the last one has registered, and stops its endpoint instead."""
-        for way in WAYS:
-            with self.part(**way):
-                self.begin(**way)
-                new = self.let_a_third_register()
-                self.others.append(self.daemon)
-                self.daemon = new
-                new.send_signal(signal.SIGCONT)
-                self.until_served_by(new)
-                self.kubelet.allocate("ml/after", HCA, 1)
+        """Kubelet has given them up.  If the last one lives, kubelet notices their end after that has registered,
+        and stops its endpoint instead."""
+        for end in None, signal.SIGTERM, signal.SIGKILL:
+            for way in WAYS:
+                with self.part(end=end, **way):
+                    self.begin(**way)
+                    new = self.let_a_third_register()
+                    third, self.daemon = self.daemon, new
+                    self.others.append(third)
+                    if end:
+                        third.send_signal(end)
+                        third.wait(PATIENCE)
+                    new.send_signal(signal.SIGCONT)
+                    self.until_served_by(new)
+                    self.kubelet.allocate("ml/after", HCA, 1)
+                    self.assertNotIn("taken over, ", self.log())
 
     def test_the_last_but_one_ends_late(self):
         """A list that follows hides from the check of the endpoint that kubelet has stopped it."""

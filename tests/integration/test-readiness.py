@@ -208,7 +208,7 @@ class ReadinessTest(PluginCase):
         os.rename(self.state(), self.state().rstrip("/") + ".away")
         os.mkdir(self.state(), 0o700)
         with open(self.state("state.lock"), "w", encoding="ascii") as other:
-            other.write("4711\n")
+            other.write("4711\n0123456789abcdef\n")
             other.flush()
             fcntl.flock(other, fcntl.LOCK_EX)
             self.refuse_one("state.lock is held by another rdmad, process 4711")

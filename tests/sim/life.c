@@ -244,9 +244,9 @@ int __wrap_rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *op
 }
 
 /* An rdmad that is over does not wait for its predecessor. */
-gboolean __real_rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error);
-gboolean __wrap_rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error);
-gboolean __wrap_rdmad_place_keep(RdmadPlace *place, pid_t *holder, GError **error)
+gboolean __real_rdmad_place_keep(RdmadPlace *place, RdmadLockHolder *holder, GError **error);
+gboolean __wrap_rdmad_place_keep(RdmadPlace *place, RdmadLockHolder *holder, GError **error);
+gboolean __wrap_rdmad_place_keep(RdmadPlace *place, RdmadLockHolder *holder, GError **error)
 {
 	return life.frozen || __real_rdmad_place_keep(place, holder, error);
 }

@@ -160,11 +160,12 @@ BEFORE(RdmadHolder, rdmad_allocations_judge, RdmadAllocations *allocations,
 	return RDMAD_HOLDER_OVER;
 }
 
-BEFORE(int, rdmad_lock_try, const char *path, pid_t *holder, GError **error)
+BEFORE(int, rdmad_lock_try, const char *path, const RdmadLockHolder *self, RdmadLockHolder *holder,
+       GError **error)
 {
 	if (planted == PLANT_NO_LOCK)
 		unlink(path);
-	return __real_rdmad_lock_try(path, holder, error);
+	return __real_rdmad_lock_try(path, self, holder, error);
 }
 
 typedef struct PreStart PreStart;
@@ -256,10 +257,10 @@ BEFORE(gboolean, kubelet_lives, const Kubelet *kubelet, const RdmadSocketFile *f
 	return planted != PLANT_UNFROZEN && __real_kubelet_lives(kubelet, file);
 }
 
-BEFORE(void, rdmad_hand_over_change_predecessor, RdmadHandOver *hand_over)
+BEFORE(void, rdmad_hand_over_discard, RdmadHandOver *hand_over)
 {
 	if (planted != PLANT_OLDER_PARTS)
-		__real_rdmad_hand_over_change_predecessor(hand_over);
+		__real_rdmad_hand_over_discard(hand_over);
 }
 
 BEFORE(RdmadInheritedPart *, rdmad_hand_over_take, RdmadHandOver *hand_over, const char *name)

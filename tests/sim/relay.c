@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relay.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -8,11 +9,11 @@
 #include <rdmad/loop.h>
 #include <rdmad/message-socket.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/unix-socket.h"
 #include "clock.h"
-#include "daemon/lock.h"
 #include "node.h"
 
 #define GIVERS	 2u
@@ -43,6 +44,7 @@ static struct {
 	GPtrArray *parts[GIVERS]; /* of RdmadMessage; NULL: there was no such giver */
 	guint giving, next;	  /* the giver that the relay is now, and its next part */
 	int lock;		  /* -1: not held */
+	char *holders[GIVERS]; /* what the givers wrote into its file; NULL: there was no third */
 	RdmadMessageServer *server;
 	RdmadMessagePeer *successor;
 	RdmadEvent *turn, *stop, *limit;
@@ -59,6 +61,30 @@ static guint parts_received(void)
 	return n;
 }
 
+static void lock_take(void)
+{
+	relay.lock = open(relay.lock_path, O_RDWR | O_CLOEXEC);
+	g_assert_cmpint(flock(relay.lock, LOCK_EX | LOCK_NB), ==, 0);
+}
+
+/* The file has the giver that the relay is, or that was the last one. */
+static void lock_name(guint giver)
+{
+	const char *holder = relay.holders[giver];
+	const gsize length = strlen(holder);
+
+	g_assert_cmpint(pwrite(relay.lock, holder, length, 0), ==, (gssize)length);
+	g_assert_cmpint(ftruncate(relay.lock, (off_t)length), ==, 0);
+}
+
+static void lock_release(void)
+{
+	if (relay.lock < 0)
+		return;
+	lock_name(relay.holders[1] ? 1 : 0);
+	rdmad_clear_fd(&relay.lock);
+}
+
 void relay_drop(void)
 {
 	rdmad_event_disarm(relay.turn);
@@ -70,7 +96,9 @@ void relay_drop(void)
 	for (guint i = 0; i < GIVERS; i++)
 		g_clear_pointer(&relay.parts[i], g_ptr_array_unref);
 	relay.giving = relay.next = 0;
-	rdmad_clear_fd(&relay.lock);
+	lock_release();
+	for (guint i = 0; i < GIVERS; i++)
+		g_clear_pointer(&relay.holders[i], g_free);
 	relay.state = RELAY_IDLE;
 }
 
@@ -227,38 +255,32 @@ static void third_look(void)
 	giver_add();
 }
 
-static void lock_take(void)
+static void hold(void)
 {
-	g_autoptr(GError) error = NULL;
-	pid_t holder;
-
-	relay.lock = rdmad_lock_try(relay.lock_path, &holder, &error);
-	g_assert_no_error(error);
+	lock_take();
 	relay.state = RELAY_HOLDS;
 	rdmad_event_arm(relay.limit, LIMIT_MS);
 	if (!relay.giver)
 		take_time();
 }
 
-/* Unread parts of the life that has ended may still come, before giver_gone().  A third that has ended was
- * missed: an rdmad that asks every 20 ms misses none that has registered. */
+/* Unread parts of the life that has ended may still come, before giver_gone(). */
 void relay_life_ended(LifeEnd how)
 {
+	gboolean is_third;
 	guint third;
 
 	if (relay.state != RELAY_RECEIVES && relay.state != RELAY_THIRD)
 		return;
-	if (relay.state == RELAY_THIRD) {
-		relay_fail("misses the third");
-		return;
-	}
 	if (how != LIFE_STOPPED)
 		relay.ops->failed();
-	third = relay.parts[1] ? 0
-			       : decide_rarely(relay.decisions, DECIDE_RELAY, 8,
-					       G_N_ELEMENTS(third_after_ms));
+	is_third = relay.holders[0] != NULL;
+	g_assert_true(g_file_get_contents(relay.lock_path, &relay.holders[is_third], NULL, NULL));
+	third = is_third ? 0
+			 : decide_rarely(relay.decisions, DECIDE_RELAY, 8,
+					 G_N_ELEMENTS(third_after_ms));
 	if (!third) {
-		lock_take();
+		hold();
 		return;
 	}
 	relay.ops->failed();
@@ -292,6 +314,7 @@ static void listen_now(void)
 	relay.server = rdmad_message_server_new(relay.loop, NULL, relay.socket, &limits, &ops, NULL,
 						&error);
 	g_assert_no_error(error);
+	lock_name(relay.giving);
 	relay.state = RELAY_GIVES;
 	relay.next = 0;
 	rdmad_event_arm(relay.limit, LIMIT_MS);

@@ -6,9 +6,9 @@
  * has ended, it is the predecessor of the next one: it holds the lock, and gives the parts.  Meanwhile
  * nobody reads kubelet's connections.
  *
- * If a third rdmad gets the lock first, the relay keeps the parts, takes those of the third, and is both
- * predecessors of the next life, one after the other.  It does not end while the third runs: rdmad has no means
- * to notice each endpoint that kubelet then stops.
+ * If a third rdmad gets the lock first, the relay keeps the parts, takes those of the third unless that has ended
+ * before, and is both predecessors of the next life, one after the other.  It does not end while the third runs:
+ * rdmad has no means to notice each endpoint that kubelet then stops.
  */
 #pragma once
 

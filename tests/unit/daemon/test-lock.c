@@ -24,48 +24,97 @@ static void teardown(Fixture *f, gconstpointer data)
 	g_free(f->path);
 }
 
+static const RdmadLockHolder one = { 4711, G_GUINT64_CONSTANT(0x8000000000000001) };
+static const RdmadLockHolder other = { 4711, 2 };
+
+static gboolean is_unknown(const RdmadLockHolder *holder)
+{
+	return !holder->pid && !holder->id && !rdmad_lock_holder_equal(holder, holder);
+}
+
 static void test_the_second_gets_the_holder(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *expected = g_strdup_printf("process %d", (int)getpid());
-	pid_t holder;
-	rdmad_autofd int first = rdmad_lock_try(f->path, &holder, &error);
+	RdmadLockHolder holder;
+	rdmad_autofd int first = rdmad_lock_try(f->path, &one, &holder, &error);
 
 	g_assert_no_error(error);
+	g_assert_true(is_unknown(&holder));
 	g_assert_cmpint(fcntl(first, F_GETFD) & FD_CLOEXEC, ==, FD_CLOEXEC);
-	g_assert_cmpint(rdmad_lock_try(f->path, &holder, &error), ==, -1);
+	g_assert_cmpint(rdmad_lock_try(f->path, &other, &holder, &error), ==, -1);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY);
-	g_assert_cmpint(holder, ==, getpid());
-	g_assert_nonnull(strstr(error->message, expected));
+	g_assert_true(rdmad_lock_holder_equal(&holder, &one));
+	g_assert_nonnull(strstr(error->message, "process 4711"));
 	g_assert_nonnull(strstr(error->message, f->path));
 }
 
 static void test_it_is_free_once_the_first_has_ended(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
-	pid_t holder;
-	rdmad_autofd int first = rdmad_lock_try(f->path, &holder, &error);
+	RdmadLockHolder holder;
+	rdmad_autofd int first = rdmad_lock_try(f->path, &one, &holder, &error);
+	rdmad_autofd int second = -1, third = -1;
+
+	rdmad_clear_fd(&first);
+	second = rdmad_lock_try(f->path, &other, &holder, &error);
+	g_assert_no_error(error);
+	g_assert_cmpint(second, >=, 0);
+	g_assert_true(rdmad_lock_holder_equal(&holder, &one));
+	rdmad_clear_fd(&second);
+	third = rdmad_lock_try(f->path, &one, &holder, &error);
+	g_assert_true(rdmad_lock_holder_equal(&holder, &other));
+}
+
+static void test_a_shorter_pid_leaves_nothing_of_a_longer_one(Fixture *f, gconstpointer data)
+{
+	static const RdmadLockHolder short_one = { 1, 3 };
+	g_autofree char *text = NULL;
+	RdmadLockHolder holder;
+	rdmad_autofd int first = rdmad_lock_try(f->path, &one, &holder, NULL);
 	rdmad_autofd int second = -1;
 
 	rdmad_clear_fd(&first);
-	second = rdmad_lock_try(f->path, &holder, &error);
-	g_assert_no_error(error);
+	second = rdmad_lock_try(f->path, &short_one, &holder, NULL);
 	g_assert_cmpint(second, >=, 0);
+	g_assert_true(g_file_get_contents(f->path, &text, NULL, NULL));
+	g_assert_cmpstr(text, ==, "1\n0000000000000003\n");
 }
 
-static void test_junk_in_the_file_is_no_pid(Fixture *f, gconstpointer data)
+static void test_two_of_a_process_id_are_two(Fixture *f, gconstpointer data)
 {
-	static const char *const junk[] = { "", "abc", "-1", "0", "99999999999", "1 2" };
+	const RdmadLockHolder first = rdmad_lock_holder_new(), second = rdmad_lock_holder_new();
+
+	g_assert_cmpint(first.pid, ==, getpid());
+	g_assert_cmpint(first.pid, ==, second.pid);
+	g_assert_true(rdmad_lock_holder_equal(&first, &first));
+	g_assert_false(rdmad_lock_holder_equal(&first, &second));
+}
+
+static void test_junk_in_the_file_is_no_holder(Fixture *f, gconstpointer data)
+{
+	static const char *const junk[] = {
+		"",
+		"4711",
+		"4711\n",
+		"abc\n0000000000000001\n",
+		"-1\n0000000000000001\n",
+		"0\n0000000000000001\n",
+		"99999999999\n0000000000000001\n",
+		"1 2\n0000000000000001\n",
+		"4711\n1\n",
+		"4711\n-000000000000001\n",
+		"4711\n000000000000000g\n",
+	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(junk); i++) {
 		g_autoptr(GError) error = NULL;
-		pid_t holder;
-		rdmad_autofd int first = rdmad_lock_try(f->path, &holder, NULL);
+		RdmadLockHolder holder;
+		rdmad_autofd int first = rdmad_lock_try(f->path, &one, &holder, NULL);
 
 		g_assert_cmpint(ftruncate(first, 0), ==, 0);
 		g_assert_cmpint(pwrite(first, junk[i], strlen(junk[i]), 0), ==, strlen(junk[i]));
-		g_assert_cmpint(rdmad_lock_try(f->path, &holder, &error), ==, -1);
-		g_assert_cmpint(holder, ==, 0);
+		g_assert_cmpint(rdmad_lock_try(f->path, &other, &holder, &error), ==, -1);
+		g_assert_true(is_unknown(&holder));
 	}
 }
 
@@ -73,10 +122,10 @@ static void test_a_link_is_not_followed(Fixture *f, gconstpointer data)
 {
 	g_autofree char *target = g_build_filename(f->dir, "target", NULL);
 	g_autoptr(GError) error = NULL;
-	pid_t holder;
+	RdmadLockHolder holder;
 
 	g_assert_cmpint(symlink(target, f->path), ==, 0);
-	g_assert_cmpint(rdmad_lock_try(f->path, &holder, &error), ==, -1);
+	g_assert_cmpint(rdmad_lock_try(f->path, &one, &holder, &error), ==, -1);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_false(g_file_test(target, G_FILE_TEST_EXISTS));
 }
@@ -86,7 +135,9 @@ static void test_a_link_is_not_followed(Fixture *f, gconstpointer data)
 const UnitTest unit_tests[] = {
 	TEST(the_second_gets_the_holder),
 	TEST(it_is_free_once_the_first_has_ended),
-	TEST(junk_in_the_file_is_no_pid),
+	TEST(a_shorter_pid_leaves_nothing_of_a_longer_one),
+	TEST(two_of_a_process_id_are_two),
+	TEST(junk_in_the_file_is_no_holder),
 	TEST(a_link_is_not_followed),
 	{ 0 },
 };
