@@ -221,11 +221,12 @@ static void second_start(void)
 	judge_second(how == LIFE_FAILED, tree_changes() - changes);
 }
 
-/* Kubelet notices nothing if there was no fault for some time, and none follows. */
+/* Kubelet notices nothing if there was no fault for some time, and none follows.  An rdmad that was told to stop
+ * before has closed connections already. */
 static void hand_over(void)
 {
 	const gboolean now = decide(actions.decisions, DECIDE_HOW, 2) == 0;
-	gboolean is_calm = clock_now_us() - actions.fault_us > CALM_US;
+	gboolean is_calm = clock_now_us() - actions.fault_us > CALM_US && !life_is_stopping();
 
 	for (guint i = 0; i < N_LATER; i++)
 		is_calm &= actions.later_us[i] == G_MAXINT64;

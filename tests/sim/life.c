@@ -79,6 +79,11 @@ gboolean life_is_over(void)
 	return life.frozen;
 }
 
+gboolean life_is_stopping(void)
+{
+	return life.stopping;
+}
+
 gboolean life_is_on(void)
 {
 	return life.on;

@@ -21,6 +21,8 @@ typedef enum {
 /* Runs rdmad until it ends. */
 LifeEnd life_run(const RdmadOptions *options);
 gboolean life_is_on(void);
+/* Returns whether the operator has told it to end. */
+gboolean life_is_stopping(void);
 /*
  * Starts a second rdmad, which detects the first one and ends.  It runs on the stack of the first,
  * which waits in its loop; therefore the second must not wait for it (--lock-wait 0), and nothing is
