@@ -24,10 +24,10 @@ static void make_once(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	g_autoptr(Decisions) decisions = decisions_of_bytes(data, size);
+	g_autoptr(Decisions) decisions = decisions_of_bytes(data, size, STEPS_MAX);
 
 	make_once();
-	if (!world_run(decisions, STEPS_MAX)) {
+	if (!world_run(decisions)) {
 		g_autofree char *trace = decisions_print(decisions, action_name);
 
 		fprintf(stderr, "# %s\n%s", judge_verdict(), trace);

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define STEPS_MIN 100u
+#define STEPS_MAX 1000u
+
 static const char *const kinds[N_DECIDE] = {
 	"setup",  "action", "pause",  "which",	 "how",	    "effects", "kept", "order", "job",
 	"answer", "weight", "kernel", "runtime", "kubelet", "init",    "ipam", "relay", "dial",
@@ -20,6 +23,7 @@ typedef enum { FROM_SEED, FROM_TRACE, FROM_BYTES } Source;
 struct Decisions {
 	Source source;
 	guint64 random;
+	guint steps; /* at most; not FROM_TRACE */
 	const guint8 *bytes;
 	gsize size;
 	GPtrArray *given; /* a GArray of Entry per step; FROM_TRACE */
@@ -39,18 +43,33 @@ static Decisions *decisions_new(Source source)
 	return decisions;
 }
 
-Decisions *decisions_of_seed(guint64 seed)
+/* SplitMix64. */
+static guint64 random_next(guint64 *state)
+{
+	guint64 z = *state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* The length has random numbers of its own: the other choices of a seed are the same for each length. */
+Decisions *decisions_of_seed(guint64 seed, guint steps)
 {
 	Decisions *decisions = decisions_new(FROM_SEED);
+	guint64 length = ~seed;
 
 	decisions->random = seed;
+	decisions->steps =
+		steps ?: STEPS_MIN + (guint)(random_next(&length) % (STEPS_MAX - STEPS_MIN + 1));
 	return decisions;
 }
 
-Decisions *decisions_of_bytes(const guint8 *bytes, gsize size)
+Decisions *decisions_of_bytes(const guint8 *bytes, gsize size, guint steps)
 {
 	Decisions *decisions = decisions_new(FROM_BYTES);
 
+	decisions->steps = steps;
 	decisions->bytes = bytes;
 	decisions->size = size;
 	return decisions;
@@ -64,16 +83,6 @@ void decisions_free(Decisions *decisions)
 }
 
 /* ---- choices ---- */
-
-/* SplitMix64. */
-static guint64 random_next(Decisions *decisions)
-{
-	guint64 z = decisions->random += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
 
 static guint bytes_next(Decisions *decisions, guint bound)
 {
@@ -104,13 +113,24 @@ static void hash_bytes(Decisions *decisions, const char *bytes, gsize size)
 		decisions->hash = (decisions->hash ^ (guint8)bytes[i]) * 0x100000001b3u;
 }
 
+/* The setup is the first step of `made` and of `given`. */
+static gboolean is_over(const Decisions *decisions)
+{
+	if (decisions->made->len == 0)
+		return FALSE;
+	if (decisions->source == FROM_TRACE)
+		return decisions->made->len >= decisions->given->len;
+	return decisions->made->len > decisions->steps ||
+	       (decisions->source == FROM_BYTES && decisions->size == 0);
+}
+
 gboolean decisions_step(Decisions *decisions)
 {
+	if (is_over(decisions))
+		return FALSE;
 	memset(decisions->counts, 0, sizeof(decisions->counts));
 	g_ptr_array_add(decisions->made, g_array_new(FALSE, FALSE, sizeof(Entry)));
-	return decisions->source == FROM_SEED ||
-	       (decisions->source == FROM_BYTES ? decisions->size > 0
-						: decisions->made->len <= decisions->given->len);
+	return TRUE;
 }
 
 /* `drawn` is the choice of a seed. */
@@ -131,15 +151,15 @@ static guint choose(Decisions *decisions, Decide kind, guint bound, guint drawn)
 
 guint decide(Decisions *decisions, Decide kind, guint bound)
 {
-	return choose(decisions, kind, bound, (guint)(random_next(decisions) % bound));
+	return choose(decisions, kind, bound, (guint)(random_next(&decisions->random) % bound));
 }
 
 guint decide_rarely(Decisions *decisions, Decide kind, guint rarity, guint bound)
 {
-	const gboolean special = random_next(decisions) % rarity == 0;
+	const gboolean special = random_next(&decisions->random) % rarity == 0;
 
 	return choose(decisions, kind, bound,
-		      special ? 1 + (guint)(random_next(decisions) % (bound - 1)) : 0);
+		      special ? 1 + (guint)(random_next(&decisions->random) % (bound - 1)) : 0);
 }
 
 guint decide_weighted(Decisions *decisions, Decide kind, const guint *weights, guint n)
@@ -149,7 +169,7 @@ guint decide_weighted(Decisions *decisions, Decide kind, const guint *weights, g
 	for (guint i = 0; i < n; i++)
 		sum += weights[i];
 	if (sum) {
-		guint left = (guint)(random_next(decisions) % sum);
+		guint left = (guint)(random_next(&decisions->random) % sum);
 
 		while (left >= weights[drawn])
 			left -= weights[drawn++];

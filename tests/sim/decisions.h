@@ -34,15 +34,17 @@ typedef enum {
 
 typedef struct Decisions Decisions;
 
-Decisions *decisions_of_seed(guint64 seed);
-Decisions *decisions_of_bytes(const guint8 *bytes, gsize size);
+/* A run has `steps` steps, or with 0 as many as the seed chooses. */
+Decisions *decisions_of_seed(guint64 seed, guint steps);
+/* A run has at most `steps` steps. */
+Decisions *decisions_of_bytes(const guint8 *bytes, gsize size, guint steps);
 /* Parses the format of decisions_print().  `action_of` returns -1 for an unknown action.  Returns
  * NULL, with the line in `error`, if the text is not a trace. */
 Decisions *decisions_of_trace(const char *text, int (*action_of)(const char *name), GError **error);
 void decisions_free(Decisions *decisions);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Decisions, decisions_free)
 
-/* Starts the next step.  Returns FALSE at the end of a trace or of bytes. */
+/* Starts the next step.  Returns FALSE after the last one, to which all further choices belong. */
 gboolean decisions_step(Decisions *decisions);
 /* Returns a number less than `bound`, uniformly distributed. */
 guint decide(Decisions *decisions, Decide kind, guint bound);

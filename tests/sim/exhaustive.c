@@ -10,7 +10,6 @@
 #include "world.h"
 
 #define EFFECTS 59u
-#define STEPS	20u
 
 #define CNI	  " setup@0=1"
 #define PRE_START " setup@2=1"
@@ -64,7 +63,7 @@ static gboolean run_one(guint scenario, guint effect, guint outcome)
 {
 	g_autofree char *trace = trace_of(scenario, effect, outcome);
 	g_autoptr(Decisions) decisions = decisions_of_trace(trace, action_of, NULL);
-	const gboolean ok = world_run(decisions, STEPS);
+	const gboolean ok = world_run(decisions);
 
 	if (!ok)
 		printf("# %s: %s\n%s", scenarios[scenario].name, judge_verdict(), trace);

@@ -2,7 +2,7 @@
 /*
  * The simulator: rdmad in a world that a seed generates
  *
- *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs] [--notes] [--all]
+ *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs] [--notes] [--all] [--hash]
  *	sim --replay FILE [--shrink]
  *	sim --seed N --shrink
  *	sim --exhaustive
@@ -10,8 +10,9 @@
  *	sim --plants --seconds N	each planted fault, for at most N s; --plant NAME: only one
  *
  * A seed alone selects one run.  With seconds or steps, runs start at the seed and end with the
- * first one that fails; --all continues.  A failed run prints its seed, the broken rule, the last
- * lines of the log, and its trace; the exit status is then 1.
+ * first one that fails; --all continues.  A run has as many steps as its seed chooses, or as
+ * --run-steps says.  A failed run prints its seed, the broken rule, the last lines of the log, and
+ * its trace; the exit status is then 1.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@
 #include "shrink.h"
 #include "world.h"
 
-#define RUN_STEPS 100
+#define PLANT_RUN_STEPS 100u /* most are found by short runs, which are more varied */
 
 typedef struct {
 	gint64 seed, seconds, steps, run_steps, jobs;
@@ -67,14 +68,14 @@ static int shrink_and_print(Decisions *decisions, const Options *options)
 	g_autofree char *trace = NULL;
 	g_autoptr(Decisions) small = NULL;
 
-	rule = shrink_try(decisions, (guint)options->run_steps);
+	rule = shrink_try(decisions);
 	if (!rule) {
 		decisions_free(decisions);
 		printf("nothing is broken\n");
 		return 0;
 	}
 	decisions_adopt(decisions);
-	small = shrink(decisions, rule, (guint)options->run_steps);
+	small = shrink(decisions, rule);
 	trace = decisions_print(small, action_name);
 	printf("# %s\n%s", rule, trace);
 	return 1;
@@ -95,7 +96,7 @@ static int run_replay(const Options *options)
 	}
 	if (options->shrink)
 		return shrink_and_print(decisions, options);
-	ok = world_run(decisions, (guint)options->run_steps);
+	ok = world_run(decisions);
 	printf("%s: %s, hash %016" G_GINT64_MODIFIER "x\n", options->replay,
 	       ok ? "all holds" : "BROKEN", decisions_hash(decisions));
 	if (!ok)
@@ -107,20 +108,21 @@ static int run_replay(const Options *options)
 /* Records the choices of the seed as a trace, which shrink() runs in parts. */
 static int shrink_seed(const Options *options)
 {
-	g_autoptr(Decisions) decisions = decisions_of_seed((guint64)options->seed);
+	g_autoptr(Decisions) decisions =
+		decisions_of_seed((guint64)options->seed, (guint)options->run_steps);
 	g_autofree char *trace = NULL;
 
-	world_run(decisions, (guint)options->run_steps);
+	world_run(decisions);
 	trace = decisions_print(decisions, action_name);
 	return shrink_and_print(decisions_of_trace(trace, action_of, NULL), options);
 }
 
 static guint64 seed_run(guint64 seed, const Options *options, gboolean *ok)
 {
-	g_autoptr(Decisions) decisions = decisions_of_seed(seed);
+	g_autoptr(Decisions) decisions = decisions_of_seed(seed, (guint)options->run_steps);
 
 	seed_of_now = seed;
-	*ok = world_run(decisions, (guint)options->run_steps);
+	*ok = world_run(decisions);
 	if (options->hash)
 		printf("hash %016" G_GINT64_MODIFIER "x\n", decisions_hash(decisions));
 	if (!*ok) {
@@ -183,13 +185,14 @@ static gboolean plant_find(Plant plant, const Options *options)
 {
 	const gint64 began_us = clock_real_us();
 	g_autofree char *rule = NULL;
+	const guint steps = options->run_steps ? (guint)options->run_steps : PLANT_RUN_STEPS;
 	guint64 seed = (guint64)options->seed;
 
 	plant_set(plant);
 	while (!rule && clock_real_us() - began_us < options->seconds * SIM_S) {
-		g_autoptr(Decisions) decisions = decisions_of_seed(seed++);
+		g_autoptr(Decisions) decisions = decisions_of_seed(seed++, steps);
 
-		rule = shrink_try(decisions, (guint)options->run_steps);
+		rule = shrink_try(decisions);
 	}
 	plant_set(PLANT_NONE);
 	printf("%-16s %5.1f s %4" G_GUINT64_FORMAT " runs  %s\n", plant_name(plant),
@@ -286,7 +289,7 @@ static int jobs_run(Options *options)
 
 int main(int argc, char **argv)
 {
-	Options options = { .seed = -1, .run_steps = RUN_STEPS, .jobs = 1 };
+	Options options = { .seed = -1, .jobs = 1 };
 
 	if (!options_parse(&options, argc, argv)) {
 		fprintf(stderr, "usage: see tests/sim/main.c\n");

@@ -13,15 +13,15 @@
 
 #define RULE_MAX 4096u
 
-static void child_run(Decisions *decisions, guint steps, char *rule)
+static void child_run(Decisions *decisions, char *rule)
 {
 	freopen("/dev/null", "w", stderr);
-	if (!world_run(decisions, steps))
+	if (!world_run(decisions))
 		g_strlcpy(rule, judge_rule(), RULE_MAX);
 	_exit(0);
 }
 
-char *shrink_try(Decisions *decisions, guint steps)
+char *shrink_try(Decisions *decisions)
 {
 	char *rule =
 		mmap(NULL, RULE_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -33,7 +33,7 @@ char *shrink_try(Decisions *decisions, guint steps)
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0)
-		child_run(decisions, steps, rule);
+		child_run(decisions, rule);
 	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
 	if (WIFSIGNALED(status))
 		g_snprintf(rule, RULE_MAX, "signal %d", WTERMSIG(status));
@@ -46,13 +46,13 @@ char *shrink_try(Decisions *decisions, guint steps)
 
 /* Replaces `best` by the candidate if that breaks the same rule.  The candidate was not run before,
  * like a trace from a file. */
-static gboolean take_if_fails(Decisions **best, Decisions *candidate, const char *rule, guint steps)
+static gboolean take_if_fails(Decisions **best, Decisions *candidate, const char *rule)
 {
 	g_autofree char *found = NULL;
 
 	if (!candidate)
 		return FALSE;
-	found = shrink_try(candidate, steps);
+	found = shrink_try(candidate);
 	if (g_strcmp0(found, rule)) {
 		decisions_free(candidate);
 		return FALSE;
@@ -64,21 +64,20 @@ static gboolean take_if_fails(Decisions **best, Decisions *candidate, const char
 }
 
 /* Removes halves first. */
-static gboolean steps_remove(Decisions **best, const char *rule, guint steps)
+static gboolean steps_remove(Decisions **best, const char *rule)
 {
 	gboolean any = FALSE;
 
 	for (guint n = MAX(decisions_steps(*best) / 2, 1); n > 0; n /= 2)
 		for (guint first = 1; first + n <= decisions_steps(*best);)
-			if (take_if_fails(best, decisions_without_steps(*best, first, n), rule,
-					  steps))
+			if (take_if_fails(best, decisions_without_steps(*best, first, n), rule))
 				any = TRUE;
 			else
 				first += n;
 	return any;
 }
 
-static gboolean values_lower(Decisions **best, const char *rule, guint steps)
+static gboolean values_lower(Decisions **best, const char *rule)
 {
 	gboolean any = FALSE;
 
@@ -87,22 +86,21 @@ static gboolean values_lower(Decisions **best, const char *rule, guint steps)
 
 		if (!value)
 			continue;
-		if (take_if_fails(best, decisions_with_value(*best, i, 0), rule, steps))
+		if (take_if_fails(best, decisions_with_value(*best, i, 0), rule))
 			any = TRUE;
 		else if (value > 1)
-			any |= take_if_fails(best, decisions_with_value(*best, i, value / 2), rule,
-					     steps);
+			any |= take_if_fails(best, decisions_with_value(*best, i, value / 2), rule);
 	}
 	return any;
 }
 
-Decisions *shrink(Decisions *failing, const char *rule, guint steps)
+Decisions *shrink(Decisions *failing, const char *rule)
 {
 	gboolean smaller = TRUE;
 
 	while (smaller) {
-		smaller = steps_remove(&failing, rule, steps);
-		smaller |= values_lower(&failing, rule, steps);
+		smaller = steps_remove(&failing, rule);
+		smaller |= values_lower(&failing, rule);
 		fprintf(stderr, "  %u steps, %u values\n", decisions_steps(failing) - 1,
 			decisions_entries(failing));
 	}

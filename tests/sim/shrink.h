@@ -6,6 +6,6 @@
 
 /* Returns the rule that a run breaks, or NULL.  Uses another process, because a crash is a result
  * too. */
-char *shrink_try(Decisions *decisions, guint steps);
+char *shrink_try(Decisions *decisions);
 /* Takes over `failing`, which was run. */
-Decisions *shrink(Decisions *failing, const char *rule, guint steps);
+Decisions *shrink(Decisions *failing, const char *rule);

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -56,6 +57,19 @@ class Sim(unittest.TestCase):
         hashes = {re.search(r"hash (\w+)", run("--seed", REPEATED, "--hash", before=before).stdout)[1]
                   for before in ((), ("setarch", "-R"))}
         self.assertEqual(len(hashes), 1)
+
+    def test_a_printed_trace_is_the_same_run(self):
+        # Of a long run, which most of the runs that fail are not.
+        for seed in range(400, 420):
+            done = run("--plant", "no-release", "--seed", seed, "--hash")
+            steps = [line for line in done.stdout.splitlines() if re.match(r"[a-z]+( \w+@\d+=\d+)*$", line)]
+            if len(steps) > 100:
+                break
+        with tempfile.NamedTemporaryFile("w") as trace:
+            print(*steps, sep="\n", file=trace, flush=True)
+            again = run("--plant", "no-release", "--replay", trace.name)
+        self.assertEqual(again.returncode, 1, again.stderr[-2000:])
+        self.assertIn(re.search(r"hash \w+", done.stdout)[0], again.stdout)
 
     def test_planted_faults_are_found(self):
         self.assert_holds(run("--plants", "--seed", 100, "--seconds", PLANT_SECONDS, "--jobs", JOBS))

@@ -33,7 +33,6 @@ static struct {
 	Decisions *decisions;
 	guint weights[N_ACTIONS];
 	Phase phase;
-	guint steps_left;
 	gint64 step_us, quiet_until_us;
 	WorldTotals totals;
 } world;
@@ -50,7 +49,7 @@ static void calm(void)
 
 static void step(void)
 {
-	if (!decisions_step(world.decisions) || world.steps_left-- == 0) {
+	if (!decisions_step(world.decisions)) {
 		calm();
 		return;
 	}
@@ -117,13 +116,12 @@ static void weights_draw(void)
 			weights[decide(world.decisions, DECIDE_WEIGHT, G_N_ELEMENTS(weights))];
 }
 
-static void world_begin(Decisions *decisions, guint steps)
+static void world_begin(Decisions *decisions)
 {
 	g_autofree char *disk = g_build_filename(world.root, "disk", NULL);
 
 	world.decisions = decisions;
 	world.phase = PHASE_STEPS;
-	world.steps_left = steps;
 	decisions_step(decisions);
 	clock_begin();
 	g_random_set_seed(1);
@@ -177,11 +175,11 @@ static void live(void)
 	turns_without_rdmad(clock_now_us() + (how == LIFE_FAILED ? RESTART_US : actions_down_us()));
 }
 
-gboolean world_run(Decisions *decisions, guint steps)
+gboolean world_run(Decisions *decisions)
 {
 	const guint before = descriptors();
 
-	world_begin(decisions, steps);
+	world_begin(decisions);
 	while (world.phase != PHASE_OVER && !judge_verdict())
 		live();
 	world_end();

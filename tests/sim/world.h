@@ -14,6 +14,6 @@ typedef struct {
 } WorldTotals;
 
 void world_make(void);
-/* Runs at most `steps` steps.  Returns TRUE if no rule was broken. */
-gboolean world_run(Decisions *decisions, guint steps);
+/* Returns TRUE if no rule was broken. */
+gboolean world_run(Decisions *decisions);
 const WorldTotals *world_totals(void);
