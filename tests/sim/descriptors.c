@@ -10,6 +10,7 @@
 
 static GPtrArray *descriptors; /* of Open, or NULL; the descriptor's number is the index + FIRST */
 static guint used;
+static guint lowest; /* no index below is free */
 
 const GPtrArray *descriptors_all(void)
 {
@@ -29,7 +30,7 @@ int descriptor_fail(int errnum)
 
 int descriptor_new(Open *open)
 {
-	guint index = 0;
+	guint index = lowest;
 
 	if (!descriptors)
 		descriptors = g_ptr_array_new();
@@ -39,6 +40,7 @@ int descriptor_new(Open *open)
 		g_ptr_array_add(descriptors, NULL);
 	descriptors->pdata[index] = open_ref(open);
 	used++;
+	lowest = index + 1;
 	return FIRST + (int)index;
 }
 
@@ -62,6 +64,7 @@ void descriptor_close(int fd)
 	Open *open = descriptor_open(fd);
 
 	descriptors->pdata[fd - FIRST] = NULL;
+	lowest = MIN(lowest, (guint)(fd - FIRST));
 	used--;
 	open_unref(open);
 }

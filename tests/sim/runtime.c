@@ -219,18 +219,14 @@ static gboolean request_send(Call *call, const GStrv environment, const char *in
 				       NULL);
 }
 
-/* Returns NULL if nobody listens. */
-static Call *call_new(Box *box, const char *command, const GStrv environment, const char *input,
-		      int netns)
+/* Takes over `fd`, the connection.  Returns NULL if it has ended. */
+static Call *call_new(int fd, Box *box, const char *command, const GStrv environment,
+		      const char *input, int netns)
 {
 	static const RdmadMessageLimits limits = { .fds_max = 1, .unanswered_max = G_MAXUINT };
 	static const RdmadMessageOps ops = { answered, hung_up };
-	const int fd = daemon_connect();
-	Call *call;
+	Call *call = g_new0(Call, 1);
 
-	if (fd < 0)
-		return NULL;
-	call = g_new0(Call, 1);
 	call->box = box;
 	call->command = command;
 	call->peer = rdmad_message_peer_new(runtime.loop, NULL, fd, &limits, &ops, call, NULL);
@@ -241,13 +237,20 @@ static Call *call_new(Box *box, const char *command, const GStrv environment, co
 	return NULL;
 }
 
+/* Returns NULL if nobody listens. */
 static Call *box_ask(Box *box, const char *command)
 {
-	g_auto(GStrv) environment = environment_of(box, command);
-	g_autofree char *input = input_of(box);
-	rdmad_autofd int netns = netns_of(box);
+	const int fd = daemon_connect();
+	g_auto(GStrv) environment = NULL;
+	g_autofree char *input = NULL;
+	rdmad_autofd int netns = -1;
 
-	return call_new(box, command, environment, input, netns);
+	if (fd < 0)
+		return NULL;
+	environment = environment_of(box, command);
+	input = input_of(box);
+	netns = netns_of(box);
+	return call_new(fd, box, command, environment, input, netns);
 }
 
 /* ---- the spool, written by rdmad-cni's own code ---- */
@@ -478,6 +481,7 @@ static Call *network_ask(const char *command, gboolean is_leased, json_t *json)
 	g_autofree char *name = g_strconcat("CNI_COMMAND=", command, NULL);
 	g_autofree char *path = g_strconcat("CNI_PATH=", ipam_path(), NULL);
 	char *const environment[] = { name, path, NULL };
+	const int fd = daemon_connect();
 	Call *call;
 	char *text;
 
@@ -486,7 +490,7 @@ static Call *network_ask(const char *command, gboolean is_leased, json_t *json)
 	json_object_set_new(json, "type", json_string("rdmad-cni"));
 	ipam_add(json, is_leased);
 	text = json_dumps(json, JSON_COMPACT);
-	call = call_new(NULL, command, (GStrv)environment, text, -1);
+	call = fd < 0 ? NULL : call_new(fd, NULL, command, (GStrv)environment, text, -1);
 	free(text);
 	json_decref(json);
 	return call;
