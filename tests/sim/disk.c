@@ -252,13 +252,20 @@ static void naming_apply(const Naming *naming)
 		g_hash_table_remove(disk.durable, naming->path);
 }
 
+static gboolean is_entry(const char *path, const char *directory)
+{
+	const gsize length = strlen(directory);
+
+	return !strncmp(path, directory, length) && path[length] == '/' &&
+	       !strchr(path + length + 1, '/');
+}
+
 static void directory_synced(const char *path)
 {
 	for (guint i = 0; i < disk.namings->len;) {
 		const Naming *naming = disk.namings->pdata[i];
-		g_autofree char *parent = g_path_get_dirname(naming->path);
 
-		if (!g_str_equal(parent, path)) {
+		if (!is_entry(naming->path, path)) {
 			i++;
 			continue;
 		}
