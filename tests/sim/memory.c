@@ -36,7 +36,7 @@ typedef struct Head {
 
 G_STATIC_ASSERT(sizeof(Head) == UNIT);
 
-static Head *kept[CLASSES];
+static Head *kept[CLASSES + 1]; /* none of CLASSES, the larger ones */
 static guint8 *arena;
 static gsize arena_left;
 
@@ -95,15 +95,6 @@ static Head *head_new(guint class)
 	return head;
 }
 
-static Head *head_kept(guint class)
-{
-	Head *head = kept[class];
-
-	if (head)
-		kept[class] = head->next;
-	return head;
-}
-
 static Head *head_of(void *bytes)
 {
 	Head *head = (Head *)bytes - 1;
@@ -115,19 +106,37 @@ static Head *head_of(void *bytes)
 	return head;
 }
 
-static void *block_new(gsize size)
+/* Apart from the frequent case, which then needs no stack; as large_free(). */
+static G_NO_INLINE void *block_made(guint class, gsize size)
 {
-	const guint class = size <= LARGE_MAX ? class_of(size) : CLASSES;
-	Head *head = class < CLASSES ? head_kept(class) : head_large(size);
+	Head *head = class < CLASSES ? head_new(class) : head_large(size);
 
-	if (!head && class < CLASSES)
-		head = head_new(class);
 	if (!head) {
 		errno = ENOMEM;
 		return NULL;
 	}
 	head->state = USED;
 	return head + 1;
+}
+
+static void *block_new(gsize size)
+{
+	const guint class = size <= LARGE_MAX ? class_of(size) : CLASSES;
+	Head *head = kept[class];
+
+	if (!head)
+		return block_made(class, size);
+	kept[class] = head->next;
+	head->state = USED;
+	return head + 1;
+}
+
+static G_NO_INLINE void large_free(Head *head)
+{
+	const int errnum = errno;
+
+	munmap(head, sizeof(*head) + head->room);
+	errno = errnum;
 }
 
 /* ---- replaced functions ---- */
@@ -144,10 +153,7 @@ void free(void *bytes)
 	if (!head)
 		return;
 	if (head->class == CLASSES) {
-		const int errnum = errno;
-
-		munmap(head, sizeof(*head) + head->room);
-		errno = errnum;
+		large_free(head);
 		return;
 	}
 	head->state = FREE;
