@@ -299,6 +299,7 @@ int main(int argc, char **argv)
 		options.seed = clock_real_us() & 0xffffffff;
 	signal(SIGABRT, crashed);
 	signal(SIGSEGV, crashed);
+	signal(SIGTRAP, crashed); /* of g_error() */
 	printf("# seed %" G_GINT64_FORMAT "\n", options.seed);
 	fflush(stdout);
 	if (options.notes)
