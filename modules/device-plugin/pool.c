@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocate/device-answer.h"
 #include "slot.h"
 
 struct Pool {
@@ -12,6 +13,7 @@ struct Pool {
 	GPtrArray *slots;      /* of Slot, by device and number */
 	GHashTable *by_device; /* device id -> PoolDevice */
 	GHashTable *by_id;     /* slot id -> Slot */
+	DeviceAnswers *answers;
 	gboolean cut;
 	gboolean outdated; /* the slots must be listed again */
 	guint slots_version;
@@ -47,11 +49,13 @@ Pool *pool_new(ResourceSettings *settings)
 	pool->slots = g_ptr_array_new_with_free_func(slot_free);
 	pool->by_device = g_hash_table_new(g_str_hash, g_str_equal);
 	pool->by_id = g_hash_table_new(g_str_hash, g_str_equal);
+	pool->answers = device_answers_new();
 	return pool;
 }
 
 void pool_free(Pool *pool)
 {
+	device_answers_free(pool->answers);
 	g_hash_table_unref(pool->by_id);
 	g_hash_table_unref(pool->by_device);
 	g_ptr_array_unref(pool->slots);
@@ -66,6 +70,7 @@ void pool_configure(Pool *pool, ResourceSettings *settings)
 	resource_settings_unref(pool->settings);
 	pool->settings = settings;
 	pool->outdated = TRUE;
+	device_answers_clear(pool->answers);
 }
 
 ResourceSettings *pool_settings(const Pool *pool)
@@ -111,6 +116,11 @@ const Slot *pool_slot(const Pool *pool, guint index)
 gboolean pool_is_cut(const Pool *pool)
 {
 	return pool->cut;
+}
+
+DeviceAnswers *pool_answers(const Pool *pool)
+{
+	return pool->answers;
 }
 
 /* ---- devices ---- */
@@ -410,6 +420,7 @@ gint64 pool_update(Pool *pool, const PoolView *view)
 {
 	gint64 wait_us;
 
+	device_answers_clear(pool->answers);
 	devices_update(pool, view);
 	wait_us = devices_update_health(pool, view);
 	shares_update(pool, view);

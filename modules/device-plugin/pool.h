@@ -95,6 +95,8 @@ guint pool_slot_count(const Pool *pool);
 /* Returns a number, from 1, that changes with each update that lists all slots. */
 guint pool_slots_version(const Pool *pool);
 const Slot *pool_slot(const Pool *pool, guint index);
+/* Returns the table of the pool's device answers; pool_configure() and pool_update() clear it. */
+struct DeviceAnswers *pool_answers(const Pool *pool);
 /* Accepts the IDs of other plugins too: "<pci>@7", "<name>/7". */
 const Slot *pool_find(const Pool *pool, const char *slot);
 /* Returns TRUE if `count` slots for each device would exceed one message. */

@@ -21,7 +21,7 @@
 
 typedef struct ContainerAnswer ContainerAnswer;
 
-/* `cdi` may be NULL.  The result is valid until the next update of `pool`. */
+/* `cdi` may be NULL.  The result is valid while `allocation` is. */
 ContainerAnswer *container_answer_new(const Pool *pool, const RdmadAllocation *allocation,
 				      const char *run_dir, const Cdi *cdi);
 void container_answer_free(ContainerAnswer *answer);

@@ -14,19 +14,23 @@ typedef struct {
 	ContainerAnswer *answer;
 } Fixture;
 
+static void update(Fixture *f)
+{
+	const PoolMember members[] = { { f->devices[0], FALSE }, { f->devices[1], FALSE } };
+	const PoolView view = { .members = members, .n_members = G_N_ELEMENTS(members) };
+
+	pool_update(f->pool, &view);
+}
+
 static void setup(Fixture *f, gconstpointer data)
 {
 	g_autoptr(ResourceSettings) settings = fixture_resource(data);
-	PoolMember members[2];
-	const PoolView attributes = { .members = members, .n_members = 2 };
 
 	f->devices[0] = fixture_device("0000:3b:00.0", "mlx5_0", 0);
 	f->devices[1] = fixture_device("0000:5e:00.0-mlx5_core.sf.4", "mlx5_1", 0);
 	f->devices[1]->aux_name = g_strdup("mlx5_core.sf.4");
-	for (guint i = 0; i < 2; i++)
-		members[i] = (PoolMember){ f->devices[i], FALSE };
 	f->pool = pool_new(settings);
-	pool_update(f->pool, &attributes);
+	update(f);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -94,6 +98,7 @@ static void test_smc_gets_the_mac_address_of_the_first_device(Fixture *f, gconst
 	g_assert_cmpstr(env(answer(f, "0000:5e:00.0-mlx5_core.sf.4"), "SMCR_PNET"), ==,
 			"00163E01020B");
 	f->devices[0]->node_guid[8] = '0';
+	update(f);
 	g_assert_null(env(answer(f, slots), "SMCR_PNET"));
 }
 
@@ -137,6 +142,24 @@ static void test_the_information_names_only_nodes_that_are_given(Fixture *f, gco
 	g_assert_null(strstr(info, "umad"));
 }
 
+static void test_the_answer_follows_the_device_and_the_settings(Fixture *f, gconstpointer data)
+{
+	const char *const slot = "0000:3b:00.0";
+	g_autoptr(ResourceSettings) settings =
+		fixture_resource(EXCLUSIVE " permissions = \"rwm\";");
+
+	g_assert_cmpstr(answer(f, slot)->devices[1]->host_path, ==,
+			"/dev/infiniband/uverbs-mlx5_0");
+	rdmad_device_unref(f->devices[0]);
+	f->devices[0] = fixture_device(slot, "mlx5_7", 0);
+	update(f);
+	g_assert_cmpstr(answer(f, slot)->devices[1]->host_path, ==,
+			"/dev/infiniband/uverbs-mlx5_7");
+	g_assert_cmpstr(answer(f, slot)->devices[1]->permissions, ==, "rw");
+	pool_configure(f->pool, settings);
+	g_assert_cmpstr(answer(f, slot)->devices[1]->permissions, ==, "rwm");
+}
+
 /* A device whose driver was just unbound is rejected earlier, and must do no harm here. */
 static void test_a_slot_that_is_gone_gives_nothing(Fixture *f, gconstpointer data)
 {
@@ -160,6 +183,7 @@ const UnitTest unit_tests[] = {
 	TEST(SHARED, a_device_is_listed_once_whatever_slots_it_has),
 	TEST(EXCLUSIVE, the_information_is_what_the_sriov_plugin_gives),
 	TEST(EXCLUSIVE, the_information_names_only_nodes_that_are_given),
+	TEST(EXCLUSIVE, the_answer_follows_the_device_and_the_settings),
 	TEST(EXCLUSIVE, a_slot_that_is_gone_gives_nothing),
 	{ 0 },
 };
