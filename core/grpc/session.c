@@ -12,6 +12,7 @@
 #define READ_SIZE      16384u
 #define READS_A_TURN   4      /* so that other events get their turn */
 #define OUT_SIZE       32768u /* gathered for one write, approximately */
+#define OUT_USUAL      1024u  /* a response with its header and its trailer */
 #define LINGER_BYTES   (256u * 1024)
 #define OUT_QUEUE_MAX  1000u /* frames queued in nghttp2, on the server side */
 #define PREFACE_MS     10000u
@@ -135,7 +136,7 @@ static gboolean session_gather(RdmadGrpcSession *s)
 		if (n <= 0)
 			break;
 		if (!s->out)
-			s->out = g_byte_array_new();
+			s->out = g_byte_array_sized_new(OUT_USUAL);
 		g_byte_array_append(s->out, bytes, (guint)n);
 	}
 	if (n < 0)

@@ -288,9 +288,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Spare, spare_free)
 static gboolean spare_put_file(const RdmadSpareDirs *spares, const Spare *spare)
 {
 	const Spare *other = spares->ready->len ? spares->ready->pdata[0] : NULL;
-	g_autofree char *to = g_build_filename(spare->name, spares->klass->name, NULL);
+	g_autofree char *to = g_strconcat(spare->name, "/", spares->klass->name, NULL);
 	g_autofree char *from =
-		other ? g_build_filename(other->name, spares->klass->name, NULL) : NULL;
+		other ? g_strconcat(other->name, "/", spares->klass->name, NULL) : NULL;
 	g_autoptr(GBytes) bytes = NULL;
 	rdmad_autofd int dir = -1;
 
@@ -305,7 +305,7 @@ static gboolean spare_put_file(const RdmadSpareDirs *spares, const Spare *spare)
 /* Uses names below the root, which only rdmad may write to: this saves opening a descriptor. */
 static gboolean spare_fill(const RdmadSpareDirs *spares, Spare *spare)
 {
-	g_autofree char *own = g_build_filename(spare->name, spares->klass->own_name, NULL);
+	g_autofree char *own = g_strconcat(spare->name, "/", spares->klass->own_name, NULL);
 
 	if (mkdirat(spares->root, spare->name, 0700) < 0 ||
 	    fchmodat(spares->root, spare->name, DIR_MODE, 0) < 0 || !spare_put_file(spares, spare))

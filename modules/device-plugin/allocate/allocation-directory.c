@@ -19,26 +19,38 @@
 
 /* ---- write ---- */
 
-static json_t *strings_json(char *const *strings)
+/* The table has checked that the strings are UTF-8. */
+static json_t *text_json(const char *text)
+{
+	return text ? json_string_nocheck(text) : json_null();
+}
+
+static json_t *texts_json(char *const *texts)
 {
 	json_t *array = json_array();
 
-	for (guint i = 0; strings[i]; i++)
-		json_array_append_new(array, json_string(strings[i]));
+	for (guint i = 0; texts[i]; i++)
+		json_array_append_new(array, text_json(texts[i]));
 	return array;
 }
 
+/* json_pack() checks each key and string, which took a sixth of the text's time. */
 static char *allocation_text(const RdmadAllocation *allocation)
 {
-	json_t *object = json_pack("{s:i, s:s, s:s, s:o, s:o, s:s?, s:I, s:s?, s:s?, s:s?}",
-				   "version", 1, "id", allocation->id, "resource",
-				   allocation->resource, "slots", strings_json(allocation->slots),
-				   "devices", strings_json(allocation->devices), "mode",
-				   allocation->mode, "since_us", (json_int_t)allocation->since_us,
-				   "pod_namespace", allocation->pod_namespace, "pod_name",
-				   allocation->pod_name, "container", allocation->container);
-	g_autofree char *text = rdmad_json_dump(object, JSON_INDENT(2));
+	json_t *object = json_object();
+	g_autofree char *text = NULL;
 
+	json_object_set_new_nocheck(object, "version", json_integer(1));
+	json_object_set_new_nocheck(object, "id", text_json(allocation->id));
+	json_object_set_new_nocheck(object, "resource", text_json(allocation->resource));
+	json_object_set_new_nocheck(object, "slots", texts_json(allocation->slots));
+	json_object_set_new_nocheck(object, "devices", texts_json(allocation->devices));
+	json_object_set_new_nocheck(object, "mode", text_json(allocation->mode));
+	json_object_set_new_nocheck(object, "since_us", json_integer(allocation->since_us));
+	json_object_set_new_nocheck(object, "pod_namespace", text_json(allocation->pod_namespace));
+	json_object_set_new_nocheck(object, "pod_name", text_json(allocation->pod_name));
+	json_object_set_new_nocheck(object, "container", text_json(allocation->container));
+	text = rdmad_json_dump(object, JSON_INDENT(2));
 	return g_strconcat(text, "\n", NULL);
 }
 
