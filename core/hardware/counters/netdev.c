@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <rdmad/device.h>
-#include <rdmad/fd.h>
 
 #include "hardware/counters/ethtool.h"
+#include "hardware/counters/kept-files.h"
 #include "hardware/netlink/ethtool.h"
 #include "hardware/scan/value.h"
 #include "hardware/sysroot.h"
@@ -13,7 +13,7 @@
 typedef struct {
 	RdmadNameList *names; /* the interface's name, then those of its carrier counters */
 	const char *name;     /* the interface's */
-	char *path;
+	RdmadKeptFiles files; /* the carrier counters */
 	RdmadEthtoolStats *stats;
 } Interface;
 
@@ -37,7 +37,8 @@ static Interface *interface_new(const char *name)
 
 	interface->names = rdmad_name_list_new(names, G_N_ELEMENTS(names));
 	interface->name = interface->names->names[0];
-	interface->path = g_strdup_printf("sys/class/net/%s", name);
+	rdmad_kept_files_init(&interface->files, g_strdup_printf("sys/class/net/%s", name));
+	rdmad_kept_files_expect(&interface->files, interface->names->n - 1);
 	interface->stats = rdmad_ethtool_stats_new(name, rdmad_ethtool_name_matters);
 	return interface;
 }
@@ -46,7 +47,7 @@ static void interface_free(Interface *interface)
 {
 	rdmad_ethtool_stats_free(interface->stats);
 	rdmad_name_list_unref(interface->names);
-	g_free(interface->path);
+	rdmad_kept_files_clear(&interface->files);
 	g_free(interface);
 }
 
@@ -101,36 +102,48 @@ void rdmad_netdev_counters_free(RdmadNetdevCounters *netdevs)
 	g_free(netdevs);
 }
 
-/* Returns FALSE if the interface is missing; it may have moved to the network namespace of a
- * pod. */
-static gboolean read_link(const Interface *interface, RdmadReadingBuilder *builder)
+static int read_carrier(Interface *interface, const RdmadReadingBuilder *builder, guint i,
+			guint64 *value)
 {
-	GRefString *const *names = interface->names->names;
-	rdmad_autofd int dir = rdmad_sysroot_open_dir(builder->root, interface->path);
+	char text[32];
 
-	if (dir < 0)
-		return errno != ENOENT && errno != ENODEV;
+	if (rdmad_kept_files_read(&interface->files, builder->root, i - 1,
+				  interface->names->names[i], text, sizeof(text)) < 0)
+		return errno;
+	return rdmad_sysfs_counter(text, value) ? 0 : EBADMSG;
+}
+
+static void read_carriers(Interface *interface, RdmadReadingBuilder *builder)
+{
 	rdmad_reading_builder_hold(builder, interface->names);
 	for (guint i = 1; i < interface->names->n; i++) {
 		const RdmadCounterKey key = { .group = RDMAD_COUNTER_LINK,
 					      .netdev = interface->name,
-					      .name = names[i],
+					      .name = interface->names->names[i],
 					      .held = TRUE };
-		char text[32];
 		guint64 value = 0;
-		int errnum = 0;
+		int errnum;
 
 		if (!rdmad_reading_builder_may_read(builder, &key))
 			continue;
-		if (rdmad_sysroot_read_at(dir, names[i], text, sizeof(text)) < 0)
-			errnum = errno;
-		else if (!rdmad_sysfs_counter(text, &value))
-			errnum = EBADMSG;
+		errnum = read_carrier(interface, builder, i, &value);
 		/* Kernels before 4.16 have only a count of all changes. */
 		if (errnum != ENOENT && errnum != ENODEV)
 			rdmad_reading_builder_add_result(builder, &key, value, errnum);
 	}
-	return TRUE;
+}
+
+/* Returns FALSE if the interface is missing; it may have moved to the network namespace of a
+ * pod. */
+static gboolean read_link(Interface *interface, RdmadReadingBuilder *builder)
+{
+	const int errnum =
+		rdmad_kept_files_begin(&interface->files, builder->root, builder->budget, NULL);
+
+	if (!errnum)
+		read_carriers(interface, builder);
+	rdmad_kept_files_end(&interface->files);
+	return errnum != ENOENT && errnum != ENODEV;
 }
 
 /* Returns FALSE if the driver has no counters of this kind, which is not an error and is not
@@ -256,7 +269,7 @@ void rdmad_netdev_counters_read(RdmadNetdevCounters *netdevs, RdmadReadingBuilde
 
 	for (guint i = 0; i < netdevs->interfaces->len && !rdmad_reading_builder_cancelled(builder);
 	     i++) {
-		const Interface *interface = netdevs->interfaces->pdata[i];
+		Interface *interface = netdevs->interfaces->pdata[i];
 
 		/* For a missing interface, the ioctl of ethtool would make the kernel run
 		 * modprobe. */

@@ -261,6 +261,31 @@ static void test_where_the_firmware_refuses_the_port_ethtool_is_not_asked(void)
 	}
 }
 
+static void test_files_of_an_interface_are_kept_open(void)
+{
+	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(NULL, NULL);
+	g_autoptr(RdmadBackoff) backoff = rdmad_backoff_new();
+	g_autoptr(RdmadFileBudget) budget = rdmad_file_budget_new(8);
+	RdmadDevice *dev = make_device("lo");
+	RdmadNetdevCounters *netdevs = rdmad_netdev_counters_new(root, dev);
+
+	for (guint round = 0; round < 2; round++) {
+		g_auto(RdmadReadingBuilder) builder = { .root = root,
+							.dev = dev,
+							.backoff = backoff,
+							.budget = budget,
+							.clock = clock_now };
+
+		rdmad_reading_builder_init(&builder);
+		rdmad_netdev_counters_read(netdevs, &builder);
+		rdmad_reading_free(rdmad_reading_builder_finish(&builder));
+		g_assert_cmpuint(rdmad_file_budget_used(budget), ==, 3);
+	}
+	rdmad_netdev_counters_free(netdevs);
+	g_assert_cmpuint(rdmad_file_budget_used(budget), ==, 0);
+	rdmad_device_unref(dev);
+}
+
 #define TEST(name) UNIT_TEST("/netdev-counters/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
@@ -272,5 +297,6 @@ const UnitTest unit_tests[] = {
 	TEST(a_missing_interface_has_no_counters),
 	TEST(what_a_driver_does_not_have_is_no_failure),
 	TEST(where_the_firmware_refuses_the_port_ethtool_is_not_asked),
+	TEST(files_of_an_interface_are_kept_open),
 	{ 0 },
 };
