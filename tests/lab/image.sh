@@ -27,7 +27,6 @@ lab_newest_kernel() {
 }
 
 lab_fetch_kernel() {
-	mkdir -p "$cache"
 	if [[ ! -d $cache/kernel ]]; then
 		local package
 		package=$(lab_newest_kernel)
