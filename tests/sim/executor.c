@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "files.h"
 #include "life.h"
 #include "network.h"
@@ -36,10 +37,15 @@ typedef struct {
 	RdmadEvent *timer;
 } Task;
 
+typedef struct {
+	gint64 ended_us, took_us;
+} Wait;
+
 static struct {
 	RdmadLoop *loop;
 	Decisions *decisions;
 	GPtrArray *processes; /* of Process */
+	GArray *waits;	      /* of Wait, of the run */
 	gboolean limited;     /* its daemon has ended */
 	guint left;	      /* number of changes that it still makes then */
 } executor;
@@ -99,6 +105,28 @@ static void task_answer(const Task *task)
 
 /* ---- steps ---- */
 
+static void wait_note(gint64 began_us)
+{
+	const Wait wait = { clock_now_us(), clock_now_us() - began_us };
+
+	if (wait.took_us)
+		g_array_append_val(executor.waits, wait);
+}
+
+gint64 executor_waited_us(gint64 since_us)
+{
+	gint64 waited_us = 0;
+
+	for (guint i = executor.waits->len; i-- > 0;) {
+		const Wait *wait = &g_array_index(executor.waits, Wait, i);
+
+		if (wait->ended_us <= since_us)
+			break;
+		waited_us += wait->took_us;
+	}
+	return waited_us;
+}
+
 /* Returns FALSE at the end of the plan. */
 static gboolean task_step(Task *task)
 {
@@ -112,11 +140,13 @@ static gboolean task_step(Task *task)
 				     .pod_fd = task->netns,
 				     .last = &last,
 				     .cancelled = &task->cancelled };
+	const gint64 began_us = clock_now_us();
 	gboolean more;
 
 	network_enter(netns);
 	more = perform_plan_next(task->plan, &ctx);
 	network_enter(NULL);
+	wait_note(began_us);
 	return more;
 }
 
@@ -286,11 +316,13 @@ void executor_begin(RdmadLoop *loop, Decisions *decisions)
 	executor.decisions = decisions;
 	executor.limited = FALSE;
 	executor.processes = g_ptr_array_new_with_free_func(process_free);
+	executor.waits = g_array_new(FALSE, FALSE, sizeof(Wait));
 }
 
 void executor_end(void)
 {
 	g_clear_pointer(&executor.processes, g_ptr_array_unref);
+	g_clear_pointer(&executor.waits, g_array_unref);
 }
 
 void executor_kill(void)

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "disk.h"
+#include "executor.h"
 #include "kubelet.h"
 #include "life.h"
 #include "machine.h"
@@ -155,7 +156,8 @@ void judge_pre_started(const Pod *pod, const char *error, gint64 took_us)
 		       error ? error : "may start", clock_now_us());
 	if (took_us >= SIM_NIGHT)
 		return;
-	if (took_us > PRE_START_MAX_US + judge_hand_over_takes_us(took_us))
+	if (took_us > PRE_START_MAX_US + judge_hand_over_takes_us(took_us) +
+			      executor_waited_us(clock_now_us() - took_us))
 		judge_fails("PreStartContainer is answered late: after %.1f s",
 			    (double)took_us / SIM_S);
 	else if (error)
