@@ -76,9 +76,7 @@ static void pre_started(RdmadGrpcStatus status, const char *text, gpointer data)
 		return;
 	if (may_run)
 		container_run(pod);
-	/* Where nobody listens, the next look tries again: an attempt at once fails at the same time. */
-	if (status != RDMAD_GRPC_UNAVAILABLE)
-		kubelet_sync_pods();
+	kubelet_sync_pods();
 }
 
 static void pre_start(const Pod *pod, RdmadGrpcChannel *channel)

@@ -22,6 +22,8 @@
 #define RETRY_FIRST_US	(500 * SIM_MS)
 #define RETRY_LAST_US	(8 * SIM_S)
 #define DEVICES_MESSAGE (1u << 20)
+#define STOP_GRACE_US                                                                              \
+	(310 * SIM_S) /* five minutes, and the time to the next report of the node's state */
 
 typedef struct {
 	char *name;
@@ -40,6 +42,7 @@ typedef struct Endpoint {
 	gboolean pre_start;	    /* its plugin requires PreStartContainer */
 	gboolean streams;	    /* ListAndWatch is open */
 	gboolean stopped, over;
+	gint64 stopped_us;
 	guint serial;
 } Endpoint;
 
@@ -124,6 +127,15 @@ const GPtrArray *kubelet_list(const char *name)
 	return resource ? resource->slots : NULL;
 }
 
+gboolean kubelet_has_removed(const char *name)
+{
+	const Resource *resource = resource_find(name);
+	const Endpoint *endpoint = resource ? resource->endpoint : NULL;
+
+	return endpoint && endpoint->stopped &&
+	       clock_now_us() - endpoint->stopped_us > STOP_GRACE_US;
+}
+
 guint kubelet_endpoints(const char *name)
 {
 	guint n = 0;
@@ -192,8 +204,10 @@ static void list_ended(RdmadGrpcStatus status, const char *text, gpointer data)
 	endpoint->stopped = endpoint->over = TRUE;
 	if (!kubelet.era->dials_inside && resource->endpoint != endpoint)
 		return;
-	if (resource->endpoint)
+	if (resource->endpoint) {
 		resource->endpoint->stopped = TRUE;
+		resource->endpoint->stopped_us = clock_now_us();
+	}
 	for (guint i = 0; i < resource->slots->len; i++)
 		((ListedSlot *)resource->slots->pdata[i])->healthy = FALSE;
 }

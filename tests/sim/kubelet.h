@@ -64,6 +64,12 @@ typedef struct {
 
 /* Returns an array of ListedSlot; NULL: the resource is not registered. */
 const GPtrArray *kubelet_list(const char *resource);
+
+/* ---- for podresources.c ---- */
+
+/* Returns whether kubelet has removed the devices of an endpoint that it stopped, with any list since. */
+gboolean kubelet_has_removed(const char *resource);
+
 /* ---- for containers.c ---- */
 
 /* Returns whether the plugin requires PreStartContainer; sets `*channel` to NULL if it is away. */

@@ -160,11 +160,12 @@ static void allocatable_asked(RdmadGrpcCall *call, const guint8 *bytes, gsize si
 	message->devices = calloc(MAX(n, 1), sizeof(*message->devices));
 	for (guint i = 0; i < NODE_RESOURCES; i++) {
 		const GPtrArray *slots = kubelet_list(node_resources[i].name);
+		const gboolean removed = kubelet_has_removed(node_resources[i].name);
 
 		for (guint j = 0; slots && j < slots->len; j++) {
 			const ListedSlot *slot = slots->pdata[j];
 
-			if (slot->healthy)
+			if (slot->healthy && !removed)
 				message->devices[message->n_devices++] =
 					device_new(node_resources[i].name, slot->slot);
 		}
