@@ -59,6 +59,7 @@ class Daemon:
         while not listens(self.socket):
             assert self.process.poll() is None and time.monotonic() < end, self.said()
             time.sleep(0.02)
+        self.run("status")      # answered when the modules have started, and listen
 
     def said(self):
         self.log.seek(0)

@@ -113,7 +113,7 @@ class Smc(SmcCase):
             database.execute("UPDATE module_erdma_smc_pods SET pod = ?", (json.dumps({**json.loads(text), "state": 2}),))
             database.commit()
         self.serve("prefer")
-        self.wait_for(lambda: self.kubelet.resources()[OTHER]["allocatable"], "devices")
+        self.wait_for(lambda: self.kubelet.resources().get(OTHER, {}).get("allocatable"), "devices")
         self.assertEqual(self.pods()[name]["state"], "prepared")
         self.kubelet.allocate(name, OTHER, 1, "second")
         self.assertEqual((self.pods()[name]["state"], self.pods()[name]["device_name"]), ("tcp", "erdma_0"))
