@@ -77,9 +77,9 @@ class Http(unittest.TestCase):
         # Before those who say nothing are sent away.
         self.assertLess(time.monotonic() - start, IDLE_S - 0.5)
 
-    def settle(self):
-        """Whatever was sent before has been read: the server takes what is ready in turn."""
-        self.ask(b"GET /hello HTTP/1.0\r\n\r\n")
+    def settle(self, tcp):
+        """Whatever was sent before in the same way has been read: the server takes what is ready in turn."""
+        self.ask(b"GET /hello HTTP/1.0\r\n\r\n", tcp)
 
     def test_five_hundred_slow_clients_leave_room_for_another(self):
         for tcp in (False, True):
@@ -112,7 +112,7 @@ class Http(unittest.TestCase):
         """A connection whose request is not answered."""
         sock = self.connect(tcp, source)
         sock.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        self.settle()
+        self.settle(tcp)
         return sock
 
     def test_one_address_has_a_quarter_of_the_places(self):
@@ -123,7 +123,7 @@ class Http(unittest.TestCase):
         self.assert_served(tcp=True)
         self.assert_served()
         held[0].close()
-        self.settle()
+        self.settle(True)
         sock = self.connect(True, "127.0.0.2")
         sock.sendall(b"GET /hello HTTP/1.0\r\n\r\n")
         self.assertIn(b"hello\n", self.read_all(sock))
@@ -146,7 +146,7 @@ class Http(unittest.TestCase):
         self.assertIn(b"\r\nRetry-After: 1\r\n", answer)
         self.assert_served()
         held.pop().close()
-        self.settle()
+        self.settle(False)
         held.append(self.busy(b"/parked", tcp=False))
         held[-1].settimeout(0.3)
         self.assertRaises(socket.timeout, held[-1].recv, 1)
