@@ -22,8 +22,8 @@
 #define RETRY_FIRST_US	(500 * SIM_MS)
 #define RETRY_LAST_US	(8 * SIM_S)
 #define DEVICES_MESSAGE (1u << 20)
-#define STOP_GRACE_US                                                                              \
-	(310 * SIM_S) /* five minutes, and the time to the next report of the node's state */
+/* Five minutes, and the time to the next report of the node's state. */
+#define STOP_GRACE_US (310 * SIM_S)
 
 typedef struct {
 	char *name;

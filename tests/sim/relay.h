@@ -8,7 +8,7 @@
  *
  * If a third rdmad gets the lock first, the relay keeps the parts, takes those of the third unless that has ended
  * before, and is both predecessors of the next life, one after the other.  It does not end while the third runs:
- * rdmad has no means to notice each endpoint that kubelet then stops.
+ * rdmad notices some endpoints that kubelet then stops only after six minutes.
  */
 #pragma once
 
