@@ -54,7 +54,8 @@ void cni_add_fail(CniOperation *op, GError *problem)
 	else
 		op->problem = problem;
 	if (op->attachment && op->request->command == CNI_ADD)
-		cni_undo_start(op->cni, op->attachment, op->netns, &op->undo, fail_undone, op);
+		cni_undo_start(op->cni, op->attachment, op->netns, FALSE, &op->undo, fail_undone,
+			       op);
 	else
 		op->done(op, NULL, op->problem);
 }
@@ -563,7 +564,12 @@ static void choose(CniOperation *op)
 			   "%s, which the pod was allocated, is not there now", missing);
 	else if (annotation_read(op, &problem))
 		op->choices = cni_slots_choose(op, slots, &problem);
-	if (!op->choices) {
+	if (op->choices && op->choices->len < op->undone_nics)
+		cni_refuse(&problem, CNI_ERROR_TRY_AGAIN,
+			   "the pod has devices for %u of the %u NICs that an earlier ADD of the "
+			   "container made",
+			   op->choices->len, op->undone_nics);
+	if (problem) {
 		cni_add_fail(op, problem);
 		return;
 	}
@@ -594,11 +600,15 @@ static gboolean answer_existing(CniOperation *op, const CniAttachment *existing)
 static void earlier_undone(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
+	const CniAttachment *existing = cni_journal_lookup(op->cni->journal, op->key);
 
-	if (!error || !cni_journal_lookup(op->cni->journal, op->key))
-		choose(op);
-	else
+	if (error && existing) {
 		cni_add_fail(op, g_error_copy(error));
+		return;
+	}
+	if (existing && existing->state == CNI_STATE_UNDONE)
+		op->undone_nics = existing->nics->len;
+	choose(op);
 }
 
 static gboolean is_current(const CniOperation *op, const CniAttachment *existing)
@@ -610,7 +620,7 @@ static gboolean is_current(const CniOperation *op, const CniAttachment *existing
 
 static void earlier_undo(CniOperation *op, CniAttachment *existing)
 {
-	cni_undo_start(op->cni, existing, -1, &op->undo, earlier_undone, op);
+	cni_undo_start(op->cni, existing, -1, TRUE, &op->undo, earlier_undone, op);
 }
 
 /* The kernel reuses the inode of a namespace that has ended, so a restarted container may seem to

@@ -13,6 +13,7 @@ typedef enum {
 			    * and only the IPAM plugin's part is left */
 	CNI_STATE_DONE,
 	CNI_STATE_LEFT, /* the DEL succeeded; a part could not be undone yet */
+	CNI_STATE_UNDONE, /* nothing is left, and the runtime, which waits for an ADD, has not called DEL */
 } CniState;
 
 /* One NIC of an attachment. */

@@ -51,7 +51,8 @@ static const char *state_name(CniState state)
 	static const char *const names[] = { [CNI_STATE_BEGUN] = "begun",
 					     [CNI_STATE_PLANNED] = "planned",
 					     [CNI_STATE_DONE] = "done",
-					     [CNI_STATE_LEFT] = "left" };
+					     [CNI_STATE_LEFT] = "left",
+					     [CNI_STATE_UNDONE] = "undone" };
 
 	return state < G_N_ELEMENTS(names) ? names[state] : "unknown";
 }

@@ -83,17 +83,20 @@ static void device_changed(const RdmadDevice *before, const RdmadDevice *now, gp
 static const RdmadAllocationOps allocation_ops = { .ended = allocation_ended };
 static const RdmadInventoryOps inventory_ops = { .added = device_added, .changed = device_changed };
 
-static void left_count(CniAttachment *attachment, gpointer data)
+static void attachment_count(CniAttachment *attachment, gpointer data)
 {
-	*(guint *)data += attachment->state == CNI_STATE_LEFT;
+	CniLevels *levels = data;
+
+	levels->attachments += attachment->state != CNI_STATE_UNDONE;
+	levels->left += attachment->state == CNI_STATE_LEFT;
 }
 
 static void levels(CniLevels *levels, gpointer data)
 {
 	const Module *module = data;
 
-	levels->attachments = cni_journal_count(module->cni.journal);
-	cni_journal_foreach(module->cni.journal, left_count, &levels->left);
+	levels->attachments = levels->left = 0;
+	cni_journal_foreach(module->cni.journal, attachment_count, levels);
 	levels->running = cni_server_running(module->cni.server);
 	levels->waiting = cni_server_waiting(module->cni.server);
 	levels->spooled = cni_server_spooled(module->cni.server);

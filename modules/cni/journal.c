@@ -152,7 +152,8 @@ static gboolean outlives_boot(const Entry *entry)
 {
 	const CniAttachment *a = entry->attachment;
 
-	return a->asked_ipam && (entry->remove || a->state == CNI_STATE_BEGUN);
+	return a->asked_ipam &&
+	       (entry->remove || a->state == CNI_STATE_BEGUN || a->state == CNI_STATE_UNDONE);
 }
 
 static gboolean any_outlives_boot(const GQueue *entries)

@@ -55,11 +55,14 @@ CniOperation *cni_operation_new(Cni *cni, CniRequest *request, int netns, const 
 	return op;
 }
 
-CniOperation *cni_operation_new_undo(Cni *cni, const CniAttachment *attachment,
+CniOperation *cni_operation_new_undo(Cni *cni, const CniAttachment *attachment, gboolean keep,
 				     CniOperationDone done)
 {
-	return operation_new(cni, attachment->network, attachment->container_id, attachment->ifname,
-			     done);
+	CniOperation *op = operation_new(cni, attachment->network, attachment->container_id,
+					 attachment->ifname, done);
+
+	op->keeps = keep;
+	return op;
 }
 
 void cni_operation_free(CniOperation *op)
@@ -114,7 +117,7 @@ static void del_start(CniOperation *op)
 		op->done(op, NULL, NULL);
 		return;
 	}
-	cni_undo_start(op->cni, attachment, op->netns, &op->undo, undo_done, op);
+	cni_undo_start(op->cni, attachment, op->netns, op->keeps, &op->undo, undo_done, op);
 }
 
 /* ---- every operation ---- */

@@ -34,6 +34,7 @@ struct CniOperation {
 	char *spooled;		/* name in the spool; NULL: received on the socket */
 	gint64 began_us;
 	GPtrArray *noted; /* ADD: cni_slots_note() when the request came */
+	gboolean keeps;	  /* undo without a request: cni_undo_start() */
 	gboolean is_running, cancelled;
 	RdmadEvent *deadline;
 
@@ -41,6 +42,7 @@ struct CniOperation {
 	gboolean asked_pods, asked_api;
 	gboolean unnamed;     /* an allocation had no pod when podresources was asked */
 	RdmadPodQuery *query; /* of the pod's annotations; NULL: not running */
+	guint undone_nics;    /* of its earlier attachment; 0: there is none */
 	CniAttachment *attachment;
 	GPtrArray *entries, *choices, *devices;
 	GPtrArray *ipam_results; /* of CniResult */
@@ -57,8 +59,8 @@ struct CniOperation {
 /* Takes ownership of `request` and `netns` (-1: none).  Copies the identifiers. */
 CniOperation *cni_operation_new(Cni *cni, CniRequest *request, int netns, const RdmadNetnsId *id,
 				CniOperationDone done);
-/* Undoes an attachment without a request. */
-CniOperation *cni_operation_new_undo(Cni *cni, const CniAttachment *attachment,
+/* Undoes an attachment without a request.  `keep` as of cni_undo_start(). */
+CniOperation *cni_operation_new_undo(Cni *cni, const CniAttachment *attachment, gboolean keep,
 				     CniOperationDone done);
 void cni_operation_free(CniOperation *op);
 
@@ -99,13 +101,14 @@ CniGids cni_slots_gids(Cni *cni, const CniChoice *choice);
  */
 
 /* The undo has ended.  `error` NULL: it succeeded, and `attachment` no longer exists unless its
- * state is LEFT. */
+ * state is LEFT or UNDONE. */
 typedef void (*CniUndoDone)(const GError *error, gpointer data);
 
 /* `netns`: of the pod, owned by the caller; -1: opened by the path of the attachment, if that
- * still leads to its namespace.  `*undo` is set until `done` is called, which may be before this
- * returns. */
-void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **undo,
+ * still leads to its namespace.  `keep`: the runtime has not called DEL, so that the attachment stays as
+ * UNDONE as long as its namespace is there.  `*undo` is set until `done` is called, which may be before
+ * this returns. */
+void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, gboolean keep, CniUndo **undo,
 		    CniUndoDone done, gpointer data);
 /* Frees an undo when the module ends, after its executor.  `done` is not called.  `undo` may be
  * NULL. */

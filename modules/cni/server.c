@@ -119,7 +119,7 @@ static void spool_ended(CniServer *server, const CniOperation *op, const GError 
 	rdmad_event_arm_within(server->retry, RETRY_MS);
 }
 
-static void undo_queue(CniServer *server, const CniAttachment *attachment);
+static void undo_queue(CniServer *server, const CniAttachment *attachment, gboolean keep);
 
 static void drain_check(CniServer *server);
 
@@ -156,7 +156,7 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	g_queue_remove(&server->operations, op);
 	cni_operation_free(op);
 	if (made && !answered && attachment)
-		undo_queue(server, attachment);
+		undo_queue(server, attachment, TRUE);
 	collections_notify(server, key, problem);
 	schedule_soon(server);
 	drain_check(server);
@@ -260,11 +260,11 @@ static gboolean has_operation(const CniServer *server, const CniAttachment *atta
 	return FALSE;
 }
 
-static void undo_queue(CniServer *server, const CniAttachment *attachment)
+static void undo_queue(CniServer *server, const CniAttachment *attachment, gboolean keep)
 {
 	if (!has_operation(server, attachment))
 		leftover_add(server,
-			     cni_operation_new_undo(server->cni, attachment, operation_done));
+			     cni_operation_new_undo(server->cni, attachment, keep, operation_done));
 }
 
 /* The runtime's list lacks an attachment whose ADD is running.  An undo by a DEL is waited for. */
@@ -288,7 +288,7 @@ static void collect(CniAttachment *attachment, gpointer data)
 	if (!cni_gc_collects(collection->gc, attachment) || is_being_made(collection->server, key))
 		return;
 	cni_gc_await(collection->gc, key);
-	undo_queue(collection->server, attachment);
+	undo_queue(collection->server, attachment, FALSE);
 }
 
 static void collected(CniGc *gc, const GError *error, gpointer data)
@@ -547,7 +547,7 @@ typedef struct {
 
 static gboolean has_ended(const CniAttachment *attachment, const Reconcile *reconcile)
 {
-	return attachment->state != CNI_STATE_DONE ||
+	return (attachment->state != CNI_STATE_DONE && attachment->state != CNI_STATE_UNDONE) ||
 	       cni_attachment_netns_is_gone(attachment, reconcile->server->cni->boot);
 }
 
@@ -571,8 +571,8 @@ static void reconcile_one(CniAttachment *attachment, gpointer data)
 	if (has_operation(reconcile->server, attachment))
 		return;
 	if (has_ended(attachment, reconcile))
-		undo_queue(reconcile->server, attachment);
-	else if (reconcile->at_start)
+		undo_queue(reconcile->server, attachment, TRUE);
+	else if (reconcile->at_start && attachment->state == CNI_STATE_DONE)
 		allocations_reattach(reconcile->server->cni, attachment);
 }
 

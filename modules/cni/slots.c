@@ -123,7 +123,8 @@ GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, cons
 /* Attachments that are being made or undone included: their NIC may be in use. */
 static gboolean has_nics(const CniAttachment *attachment)
 {
-	return attachment->state != CNI_STATE_PLANNED || attachment->steps;
+	return attachment->state != CNI_STATE_UNDONE &&
+	       (attachment->state != CNI_STATE_PLANNED || attachment->steps);
 }
 
 static void uses_collect(CniAttachment *attachment, gpointer data)

@@ -15,7 +15,7 @@ struct CniUndo {
 	CniAttachment *attachment;
 	int netns; /* of the caller, or `found` */
 	int found; /* opened by the executor; -1: none */
-	gboolean was_lost, is_left;
+	gboolean keep, was_lost, is_left;
 	guint nic; /* the NIC whose IPAM DEL is next */
 	CniIpam *ipam;
 	GError *problem;  /* of the IPAM plugin */
@@ -74,16 +74,28 @@ static void steps_forget(CniAttachment *attachment)
 	attachment->state = CNI_STATE_PLANNED;
 }
 
+/* A runtime repeats an ADD that the end of rdmad interrupted, also after the allocation has ended.  The
+ * record alone shows then that the pod is not one without devices. */
+static gboolean is_awaited(const CniUndo *undo)
+{
+	return undo->keep && undo->attachment->state != CNI_STATE_LEFT &&
+	       !cni_attachment_netns_is_gone(undo->attachment, undo->cni->boot);
+}
+
 static void finish(CniUndo *undo)
 {
-	detach(undo->cni, undo->attachment);
-	if (!undo->is_left) {
-		steps_forget(undo->attachment);
-		cni_journal_remove(undo->cni->journal, undo->attachment, removed, undo);
-		return;
+	CniAttachment *attachment = undo->attachment;
+	const gboolean is_kept = undo->is_left || is_awaited(undo);
+
+	detach(undo->cni, attachment);
+	if (!undo->is_left)
+		steps_forget(attachment);
+	if (is_kept) {
+		attachment->state = undo->is_left ? CNI_STATE_LEFT : CNI_STATE_UNDONE;
+		cni_journal_write(undo->cni->journal, attachment, removed, undo);
+	} else {
+		cni_journal_remove(undo->cni->journal, attachment, removed, undo);
 	}
-	undo->attachment->state = CNI_STATE_LEFT;
-	cni_journal_write(undo->cni->journal, undo->attachment, removed, undo);
 }
 
 /* ---- IPAM ---- */
@@ -227,7 +239,7 @@ static void netns_open(CniUndo *undo)
 		undo_end(undo, error);
 }
 
-void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **handle,
+void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, gboolean keep, CniUndo **handle,
 		    CniUndoDone done, gpointer data)
 {
 	CniUndo *undo = g_new0(CniUndo, 1);
@@ -236,6 +248,7 @@ void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, CniUndo **ha
 			   .attachment = attachment,
 			   .netns = netns,
 			   .found = -1,
+			   .keep = keep,
 			   .handle = handle,
 			   .done = done,
 			   .data = data };

@@ -291,6 +291,25 @@ class ContributedShared(Contributed):
         self.assertLife(json.loads((CONTRIB / "10-chained.conflist").read_text()),
                         {"eth1": ["192.0.2.100/24"], "eth2": ["192.0.2.101/24"]})
 
+    def test_an_add_that_is_repeated_after_its_allocation_ended_is_refused(self):
+        """An ADD that the end of rdmad interrupted is sent to the next one.  Kubelet, which has lost its checkpoint,
+        may have given the pod's devices to another one by then."""
+        network = json.loads((CONTRIB / "10-chained.conflist").read_text())
+        main, ours = network["plugins"]
+        self.kubelet.allocate("ml/train", self.RESOURCE, 1)
+        before = self.run_plugins("ADD", {**network, "plugins": [main]}, {}, "eth0")
+        self.run_plugins("ADD", {**network, "plugins": [ours]}, {}, "eth0", before)
+        run("ip", "-n", "a", "link", "del", "eth1")
+        self.kubelet.release("ml/train")
+        self.kubelet.allocate("ml/other", self.RESOURCE, 2)
+        self.client("allocations", "--refresh")
+        with self.assertRaises(Failure) as refused:
+            self.run_plugins("ADD", {**network, "plugins": [ours]}, {}, "eth0", before)
+        self.assertEqual(refused.exception.code, 11)
+        self.assertIn("devices for 0 of the 1 NICs", refused.exception.message)
+        self.run_plugins("DEL", network, {}, "eth0", before)
+        self.assertWhole()
+
     def test_alone(self):
         self.kubelet.allocate("ml/train", self.RESOURCE, 1)
         network = json.loads((CONTRIB / "20-alone.conflist").read_text())
