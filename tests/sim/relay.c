@@ -23,13 +23,17 @@
 
 /* The pause before a part is asked for, or given.  The last is longer than rdmad waits for its successor. */
 static const guint pauses_ms[] = { 0, 50, 1000, 6000 };
-static const guint third_after_ms[] = { 0, POLL_MS, 4000 }; /* 0: there is no third */
+static const struct {
+	guint ms; /* 0: there is no third rdmad */
+	gboolean ends;
+} thirds[] = { { 0 }, { POLL_MS }, { 4000 }, { POLL_MS, TRUE }, { 4000, TRUE } };
 static const guint stop_after_ms[] = { 0, 100, 3000 };
 
 typedef enum {
 	RELAY_IDLE,
 	RELAY_RECEIVES, /* of the life that runs */
 	RELAY_THIRD,	/* until the life that runs listens */
+	RELAY_ENDS,	/* while that life runs */
 	RELAY_HOLDS,	/* the lock, before it listens */
 	RELAY_GIVES,
 } State;
@@ -277,15 +281,14 @@ void relay_life_ended(LifeEnd how)
 	is_third = relay.holders[0] != NULL;
 	g_assert_true(g_file_get_contents(relay.lock_path, &relay.holders[is_third], NULL, NULL));
 	third = is_third ? 0
-			 : decide_rarely(relay.decisions, DECIDE_RELAY, 8,
-					 G_N_ELEMENTS(third_after_ms));
+			 : decide_rarely(relay.decisions, DECIDE_RELAY, 8, G_N_ELEMENTS(thirds));
 	if (!third) {
 		hold();
 		return;
 	}
 	relay.ops->failed();
-	relay.state = RELAY_THIRD;
-	rdmad_event_arm(relay.turn, third_after_ms[third]);
+	relay.state = thirds[third].ends ? RELAY_ENDS : RELAY_THIRD;
+	rdmad_event_arm(relay.turn, thirds[third].ms);
 }
 
 /* ---- the predecessor of the next life ---- */
@@ -372,6 +375,9 @@ static void turn(gpointer data)
 			ask_next();
 		else
 			listen_now();
+		break;
+	case RELAY_ENDS:
+		relay_fail("ends while a third runs");
 		break;
 	case RELAY_GIVES:
 		give_next();

@@ -7,8 +7,7 @@
  * nobody reads kubelet's connections.
  *
  * If a third rdmad gets the lock first, the relay keeps the parts, takes those of the third unless that has ended
- * before, and is both predecessors of the next life, one after the other.  It does not end while the third runs:
- * rdmad notices some endpoints that kubelet then stops only after six minutes.
+ * before, and is both predecessors of the next life, one after the other, or it ends while the third runs.
  */
 #pragma once
 
