@@ -18,7 +18,7 @@
 static struct {
 	guint kept[NODE_RESOURCES];  /* kubelet's endpoint, which must stay; 0: it need not */
 	guint given[NODE_RESOURCES]; /* the one whose connection was given */
-	gint64 given_us;	     /* when the last part was given */
+	gint64 moved_us;	     /* when the last part was given or taken over */
 } hand_over;
 
 void judge_hand_over_begin(void)
@@ -45,7 +45,7 @@ void judge_hand_over_disturbed(void)
 
 void judge_given(const char *part)
 {
-	hand_over.given_us = clock_now_us();
+	hand_over.moved_us = clock_now_us();
 	for (guint i = 0; i < NODE_RESOURCES; i++)
 		if (g_str_has_suffix(part, node_resources[i].name))
 			hand_over.given[i] = kubelet_endpoint(node_resources[i].name);
@@ -53,7 +53,7 @@ void judge_given(const char *part)
 
 gint64 judge_hand_over_takes_us(gint64 took_us)
 {
-	return hand_over.given_us > clock_now_us() - took_us - TAKES_US ? TAKES_US : 0;
+	return hand_over.moved_us > clock_now_us() - took_us - TAKES_US ? TAKES_US : 0;
 }
 
 void judge_hand_over_look(void)
@@ -84,6 +84,7 @@ PluginServer *__wrap_plugin_server_take(RdmadModule *self, const char *resource,
 	PluginServer *server =
 		__real_plugin_server_take(self, resource, part, list, ops, data, error);
 
+	hand_over.moved_us = clock_now_us();
 	for (guint i = 0; server && i < NODE_RESOURCES; i++)
 		if (g_str_equal(resource, node_resources[i].name) && hand_over.given[i] &&
 		    hand_over.given[i] != kubelet_endpoint(resource))
