@@ -481,6 +481,19 @@ static void pods_listed(const GError *error, gpointer data)
 	cni_add_fail(op, problem);
 }
 
+void cni_add_note_end(CniOperation *op, const RdmadAllocation *allocation)
+{
+	const CniRequest *request = op->request;
+
+	if (!request || request->command != CNI_ADD)
+		return;
+	if (!allocation->pod_name)
+		op->unnamed = TRUE;
+	else if (allocation->container &&
+		 cni_request_is_for(request, allocation->pod_namespace, allocation->pod_name))
+		g_ptr_array_add(op->ended, (gpointer)rdmad_allocation_ref(allocation));
+}
+
 void cni_add_cancel(CniOperation *op)
 {
 	if (op->asked_pods)
@@ -548,7 +561,7 @@ static void choose(CniOperation *op)
 	/* Allocate does not name the pod; by now podresources does. */
 	if (unsure && !op->asked_pods) {
 		op->asked_pods = TRUE;
-		op->unnamed = has_unnamed(op, FALSE);
+		op->unnamed |= has_unnamed(op, FALSE);
 		rdmad_pods_refresh(rdmad_module_pods(op->cni->self), op->cni->self, pods_listed,
 				   op);
 		return;
@@ -556,7 +569,7 @@ static void choose(CniOperation *op)
 	if (slots->len && annotation_ask(op))
 		return;
 	/* A pod must not start with only a part of its devices. */
-	if (!cni_slots_are_kept(op->cni, op->request, op->noted))
+	if (!cni_slots_replace(op->cni, op->request, op->ended))
 		cni_refuse(&problem, CNI_ERROR_TRY_AGAIN,
 			   "an allocation of the pod has ended since the request came");
 	else if (missing && !op->request->device_id)

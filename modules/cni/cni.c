@@ -60,6 +60,7 @@ static void allocation_ended(const RdmadAllocation *allocation, const char *reas
 {
 	const Module *module = data;
 
+	cni_server_note_end(module->cni.server, allocation);
 	if (allocation->n_attachments)
 		cni_server_hint(module->cni.server);
 }

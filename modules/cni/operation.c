@@ -35,6 +35,7 @@ static CniOperation *operation_new(Cni *cni, const char *network, const char *co
 	op->netns = -1;
 	op->done = done;
 	op->began_us = rdmad_now_us();
+	op->ended = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_unref);
 	op->devices = g_ptr_array_new_with_free_func(device_unref);
 	op->ipam_results = g_ptr_array_new_with_free_func(result_free);
 	op->ends = g_array_new(FALSE, TRUE, sizeof(guint));
@@ -50,8 +51,6 @@ CniOperation *cni_operation_new(Cni *cni, CniRequest *request, int netns, const 
 	op->request = request;
 	op->netns = netns;
 	op->netns_id = *id;
-	if (request->command == CNI_ADD)
-		op->noted = cni_slots_note(cni, request);
 	return op;
 }
 
@@ -81,7 +80,7 @@ void cni_operation_free(CniOperation *op)
 	g_free(op->container_id);
 	g_free(op->spooled);
 	rdmad_clear_fd(&op->netns);
-	g_clear_pointer(&op->noted, g_ptr_array_unref);
+	g_ptr_array_unref(op->ended);
 	g_clear_pointer(&op->entries, g_ptr_array_unref);
 	g_clear_pointer(&op->choices, g_ptr_array_unref);
 	g_ptr_array_unref(op->devices);

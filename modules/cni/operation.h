@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <rdmad/allocations.h>
 #include <rdmad/message-socket.h>
 
 #include "choice.h"
@@ -33,14 +34,15 @@ struct CniOperation {
 	RdmadMessagePeer *peer; /* NULL: no caller waits */
 	char *spooled;		/* name in the spool; NULL: received on the socket */
 	gint64 began_us;
-	GPtrArray *noted; /* ADD: cni_slots_note() when the request came */
+	GPtrArray *ended; /* of RdmadAllocation: of the pod, and ended since the request came */
 	gboolean keeps;	  /* undo without a request: cni_undo_start() */
 	gboolean is_running, cancelled;
 	RdmadEvent *deadline;
 
 	/* Of a running ADD or CHECK. */
 	gboolean asked_pods, asked_api;
-	gboolean unnamed;     /* an allocation had no pod when podresources was asked */
+	gboolean
+		unnamed; /* an allocation had no pod when podresources was asked, or when it ended */
 	RdmadPodQuery *query; /* of the pod's annotations; NULL: not running */
 	guint undone_nics;    /* of its earlier attachment; 0: there is none */
 	CniAttachment *attachment;
@@ -70,6 +72,8 @@ void cni_operation_start(CniOperation *op);
 void cni_operation_cancel(CniOperation *op, const char *why);
 
 void cni_add_start(CniOperation *op);
+/* Notes the end of an allocation while an operation waits or runs. */
+void cni_add_note_end(CniOperation *op, const RdmadAllocation *allocation);
 /* Stops waiting for a list of podresources, before the operation is freed. */
 void cni_add_cancel(CniOperation *op);
 /* Ends an ADD or CHECK and reports the first problem.  Takes ownership of `problem`. */
@@ -82,10 +86,8 @@ void cni_check_start(CniOperation *op);
  * podresources may change the result.  `missing`: a device of the pod that the inventory does not
  * have, or NULL. */
 GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, const char **missing);
-/* Returns the pod's allocations, of RdmadAllocation. */
-GPtrArray *cni_slots_note(Cni *cni, const CniRequest *request);
-/* Returns whether the pod has, of each noted allocation, that one or a later one of its container. */
-gboolean cni_slots_are_kept(Cni *cni, const CniRequest *request, const GPtrArray *noted);
+/* Returns whether the pod has, for each ended allocation, a later one of its container. */
+gboolean cni_slots_replace(Cni *cni, const CniRequest *request, const GPtrArray *ended);
 /* Runs cni_choose().  The operation holds references to the devices and the settings of the choices;
  * their slots are valid until the turn of the loop ends.  Errors as those of cni_choose(). */
 GPtrArray *cni_slots_choose(CniOperation *op, const GArray *slots, GError **error);

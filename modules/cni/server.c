@@ -604,6 +604,12 @@ static void spool_retry(gpointer data)
 	schedule_soon(server);
 }
 
+void cni_server_note_end(CniServer *server, const RdmadAllocation *allocation)
+{
+	for (const GList *l = server->operations.head; l; l = l->next)
+		cni_add_note_end(l->data, allocation);
+}
+
 void cni_server_hint(CniServer *server)
 {
 	rdmad_event_arm_within(server->retry, CHANGED_MS);

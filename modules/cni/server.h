@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <rdmad/allocations.h>
+
 #include "cni.h"
 
 CniServer *cni_server_new(Cni *cni, GError **error);
@@ -18,6 +20,8 @@ void cni_server_free(CniServer *server);
  * has ended, incomplete ones, and those that could not be undone before.  At the start of rdmad it
  * attaches the others to their allocations again. */
 void cni_server_reconcile(CniServer *server, gboolean at_start);
+/* Tells waiting and running ADDs that an allocation has ended. */
+void cni_server_note_end(CniServer *server, const RdmadAllocation *allocation);
 /* Schedules a reconciliation, a little later, after an allocation ended. */
 void cni_server_hint(CniServer *server);
 

@@ -63,17 +63,12 @@ static GPtrArray *allocations_of(Cni *cni, const CniRequest *request, gboolean *
 	return collect.held;
 }
 
-GPtrArray *cni_slots_note(Cni *cni, const CniRequest *request)
-{
-	return allocations_of(cni, request, NULL);
-}
-
-gboolean cni_slots_are_kept(Cni *cni, const CniRequest *request, const GPtrArray *noted)
+gboolean cni_slots_replace(Cni *cni, const CniRequest *request, const GPtrArray *ended)
 {
 	g_autoptr(GPtrArray) held = allocations_of(cni, request, NULL);
 
-	for (guint i = 0; i < noted->len; i++)
-		if (place_of(held, noted->pdata[i]) == held->len)
+	for (guint i = 0; i < ended->len; i++)
+		if (place_of(held, ended->pdata[i]) == held->len)
 			return FALSE;
 	return TRUE;
 }
