@@ -498,6 +498,12 @@ static void answered(const Pod *pod, const Grant *grant, const char *error, gint
 		runtime_pod_ended(pod);
 }
 
+static void relay_failed(void)
+{
+	actions.fault_us = clock_now_us();
+	judge_hand_over_failed();
+}
+
 static gboolean makes_network(const Pod *pod)
 {
 	return !node_has_cni() || !node_resource(pod->resource)->has_network ||
@@ -506,7 +512,7 @@ static gboolean makes_network(const Pod *pod)
 
 static const KubeletOps kubelet_ops = { answered, judge_unanswered, judge_pre_started,
 					makes_network, kubelet_listed };
-static const RelayOps relay_ops = { judge_disturbed, judge_given, judge_hand_over_failed };
+static const RelayOps relay_ops = { judge_disturbed, judge_given, relay_failed };
 static const RuntimeOps runtime_ops = { judge_attached,	      judge_attach_refused,
 					judge_leases_deleted, judge_leases_collected,
 					judge_checked,	      judge_unready,

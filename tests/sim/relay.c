@@ -32,8 +32,8 @@ static const guint stop_after_ms[] = { 0, 100, 3000 };
 typedef enum {
 	RELAY_IDLE,
 	RELAY_RECEIVES, /* of the life that runs */
+	RELAY_ENDS,	/* while a third rdmad runs */
 	RELAY_THIRD,	/* until the life that runs listens */
-	RELAY_ENDS,	/* while that life runs */
 	RELAY_HOLDS,	/* the lock, before it listens */
 	RELAY_GIVES,
 } State;
