@@ -15,10 +15,12 @@
 #define ERROR_BURST   200u
 #define ERROR_US      50000
 
-nghttp2_option *rdmad_grpc_session_options(void)
+const nghttp2_option *rdmad_grpc_session_options(void)
 {
-	nghttp2_option *option;
+	static nghttp2_option *option;
 
+	if (option)
+		return option;
 	if (nghttp2_option_new(&option) != 0)
 		g_error("out of memory");
 	/* nghttp2's checks reject the :authority of real clients (a path, or none). */

@@ -24,7 +24,8 @@ typedef enum {
 	RDMAD_GRPC_HEADERS_FLOOD, /* close the connection */
 } RdmadGrpcHeadersSize;
 
-nghttp2_option *rdmad_grpc_session_options(void);
+/* The options are those of all sessions. */
+const nghttp2_option *rdmad_grpc_session_options(void);
 
 void rdmad_grpc_session_limits_init(RdmadGrpcSessionLimits *limits);
 void rdmad_grpc_session_limits_begin(RdmadGrpcSessionLimits *limits);

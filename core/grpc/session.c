@@ -444,7 +444,7 @@ static void preface_timeout(gpointer data)
 
 static void session_make_h2(RdmadGrpcSession *s)
 {
-	nghttp2_option *option = rdmad_grpc_session_options();
+	const nghttp2_option *option = rdmad_grpc_session_options();
 	nghttp2_session_callbacks *cb = session_callbacks();
 	const int rv = s->server ? nghttp2_session_server_new2(&s->h2, cb, s, option)
 				 : nghttp2_session_client_new2(&s->h2, cb, s, option);
@@ -452,7 +452,6 @@ static void session_make_h2(RdmadGrpcSession *s)
 	if (rv != 0)
 		g_error("cannot make an HTTP/2 session: %s", nghttp2_strerror(rv));
 	nghttp2_session_callbacks_del(cb);
-	nghttp2_option_del(option);
 }
 
 static void session_submit_settings(RdmadGrpcSession *s, guint max_streams)
