@@ -42,14 +42,15 @@ static const char *path_of_fd(int fd, char *path)
 
 static const char *path_at(int dir, const char *name, char *path)
 {
-	gsize length;
+	gsize length = 0, n;
 
-	if (*name == '/' || dir == AT_FDCWD) {
-		g_strlcpy(path, name, PATH_MAX);
-		return path;
+	if (*name != '/' && dir != AT_FDCWD) {
+		length = strlen(files_path(dir, path, PATH_MAX - 1));
+		path[length++] = '/';
 	}
-	length = strlen(path_of_fd(dir, path));
-	g_snprintf(path + length, PATH_MAX - length, "/%s", name);
+	n = MIN(strlen(name), PATH_MAX - 1 - length);
+	memcpy(path + length, name, n);
+	path[length + n] = '\0';
 	return path;
 }
 

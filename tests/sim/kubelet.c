@@ -440,7 +440,7 @@ static gboolean slot_is_used(const char *resource, const char *slot)
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 
-		if (g_str_equal(pod->resource, resource) &&
+		if ((pod->grant || pod->init) && g_str_equal(pod->resource, resource) &&
 		    (has_slot(pod->grant, slot) || has_slot(pod->init, slot)))
 			return TRUE;
 	}

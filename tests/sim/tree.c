@@ -52,13 +52,24 @@ static void file_leave(TreeFile *file)
 	g_free(file);
 }
 
+static guint32 key_of(const char *name, gsize length)
+{
+	return (guint32)length << 16 | (guint32)(guint8)*name << 8 | (guint8)name[length - 1];
+}
+
+static void entry_set_name(TreeEntry *entry, char *name)
+{
+	entry->name = name;
+	entry->length = strlen(name);
+	entry->key = key_of(name, entry->length);
+}
+
 static TreeEntry *entry_new(TreeFile *file, char *name)
 {
 	TreeEntry *entry = g_new0(TreeEntry, 1);
 
 	entry->file = file;
-	entry->name = name;
-	entry->length = strlen(name);
+	entry_set_name(entry, name);
 	entry->refs = 1;
 	file->entries++;
 	return entry;
@@ -144,10 +155,10 @@ void tree_entry_path(const TreeEntry *entry, char *path, gsize size)
 
 static TreeEntry *entry_below(const TreeEntry *directory, const char *name, gsize length)
 {
+	const guint32 key = key_of(name, length);
 	TreeEntry *entry = directory->file->newest;
 
-	while (entry && (entry->length != length || *entry->name != *name ||
-			 memcmp(entry->name, name, length) != 0))
+	while (entry && (entry->key != key || memcmp(entry->name, name, length) != 0))
 		entry = entry->older;
 	return entry;
 }
@@ -298,8 +309,7 @@ gboolean tree_rename(TreeEntry *entry, const TreePlace *to, gboolean replace)
 	notify_name(entry, IN_MOVED_FROM);
 	entry_detach(entry);
 	g_free(entry->name);
-	entry->name = g_strndup(to->name, to->length);
-	entry->length = to->length;
+	entry_set_name(entry, g_strndup(to->name, to->length));
 	entry_attach(entry, to->parent);
 	tree_entry_unref(from);
 	notify_name(entry, IN_MOVED_TO);

@@ -44,6 +44,7 @@ struct TreeEntry {
 	TreeFile *file;
 	char *name;
 	gsize length; /* of the name */
+	guint32 key;  /* of the name: its length, its first and its last byte */
 	guint refs;
 	gboolean gone;
 };

@@ -150,21 +150,22 @@ static gboolean spins(void)
 /* Returns TRUE if something was done, or the time has moved towards `until_us`. */
 static gboolean others_turn(gint64 until_us)
 {
-	gint64 next_us;
+	gint64 due_us;
 
 	if (kubelet_turn()) {
 		/* So that effects before and after a turn of kubelet have different times. */
 		clock_move_to(clock_now_us() + 1);
 		return TRUE;
 	}
-	if (turns.ops->due_us() <= clock_now_us()) {
+	due_us = turns.ops->due_us();
+	if (due_us <= clock_now_us()) {
 		turns.ops->work();
 		return TRUE;
 	}
-	next_us = MIN(MIN(until_us, turns.ops->due_us()), turns.kubelet.due_us);
-	if (next_us > clock_now_us())
+	due_us = MIN(MIN(until_us, due_us), turns.kubelet.due_us);
+	if (due_us > clock_now_us())
 		turns.turns = 0;
-	clock_move_to(next_us);
+	clock_move_to(due_us);
 	return clock_now_us() < until_us;
 }
 
