@@ -18,10 +18,10 @@ typedef struct {
 	GPtrArray *pending; /* of Write, oldest first */
 } Node;
 
-/* `bytes` NULL: truncates the file to `at`. */
 typedef struct {
-	GBytes *bytes;
-	gsize at;
+	gboolean truncates; /* the file to `at` */
+	gsize at, size;
+	guint8 bytes[];
 } Write;
 
 /* A name that was set to a node or removed (NULL), before an fsync of its directory. */
@@ -40,15 +40,6 @@ static struct {
 	GHashTable *durable; /* the same, as after a power failure */
 	GPtrArray *namings;
 } disk;
-
-static void write_free(gpointer data)
-{
-	Write *write = data;
-
-	if (write->bytes)
-		g_bytes_unref(write->bytes);
-	g_free(write);
-}
 
 static void node_free(gpointer data)
 {
@@ -71,7 +62,7 @@ static Node *node_new(gboolean is_dir)
 
 	node->is_dir = is_dir;
 	node->durable = g_byte_array_new();
-	node->pending = g_ptr_array_new_with_free_func(write_free);
+	node->pending = g_ptr_array_new_with_free_func(g_free);
 	g_ptr_array_add(disk.nodes, node);
 	return node;
 }
@@ -207,41 +198,36 @@ void disk_removed(const char *path)
 	name_set(path, NULL);
 }
 
-static void node_add(const char *path, GBytes *bytes, gsize at)
+static void write_add(const char *path, const void *bytes, Write how)
 {
 	Node *node = g_hash_table_lookup(disk.now, path);
 	Write *write;
 
 	if (!node)
 		return;
-	write = g_new(Write, 1);
-	*write = (Write){ bytes ? g_bytes_ref(bytes) : NULL, at };
+	write = g_malloc(sizeof(*write) + how.size);
+	*write = how;
+	memcpy(write->bytes, bytes, how.size);
 	g_ptr_array_add(node->pending, write);
 }
 
 void disk_wrote(const char *path, const void *bytes, gsize size, off_t at)
 {
-	g_autoptr(GBytes) copy = g_bytes_new(bytes, size);
-
-	node_add(path, copy, (gsize)at);
+	write_add(path, bytes, (Write){ .at = (gsize)at, .size = size });
 }
 
 void disk_truncated(const char *path, off_t size)
 {
-	node_add(path, NULL, (gsize)size);
+	write_add(path, "", (Write){ .truncates = TRUE, .at = (gsize)size });
 }
 
 /* Applies at most `size` bytes. */
 static void write_apply(const Write *write, GByteArray *file, gsize size)
 {
-	gsize n;
-	const guint8 *bytes = write->bytes ? g_bytes_get_data(write->bytes, &n) : NULL;
-
-	if (!bytes) {
+	if (write->truncates)
 		tree_set_size(file, write->at);
-		return;
-	}
-	tree_write(file, bytes, MIN(n, size), write->at);
+	else
+		tree_write(file, write->bytes, MIN(write->size, size), write->at);
 }
 
 static void naming_apply(const Naming *naming)
@@ -295,8 +281,7 @@ static void node_cut(Node *node, DiskOutcome outcome)
 {
 	for (guint i = 0; i < node->pending->len; i++) {
 		const Write *write = node->pending->pdata[i];
-		const gsize size = write->bytes ? g_bytes_get_size(write->bytes) : 0;
-		const guint sectors = (guint)(size / SECTOR);
+		const guint sectors = (guint)(write->size / SECTOR);
 		guint part = outcome;
 
 		if (outcome == DISK_TORN)

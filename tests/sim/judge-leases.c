@@ -44,12 +44,14 @@ static gboolean link_has(const NetworkLink *link, const RdmadIp *address)
 void judge_leases_attached(const Sandbox *sandbox)
 {
 	for (char **name = sandbox->names; sandbox->is_leased && *name; name++) {
-		const NetworkLink *link = network_link(sandbox->netns, *name);
-		const IpamLease *lease = lease_of(sandbox, *name);
+		const NetworkLink *link;
+		const IpamLease *lease;
 
 		/* A plugin before rdmad made it. */
 		if (g_str_equal(*name, "eth0"))
 			continue;
+		link = network_link(sandbox->netns, *name);
+		lease = lease_of(sandbox, *name);
 		if (!lease)
 			judge_fails("a NIC of an attached pod has no lease: %s of %s", *name,
 				    sandbox->pod_name);

@@ -42,9 +42,13 @@ static gsize arena_left;
 
 static guint class_of(gsize size)
 {
-	if (size <= SMALL_MAX)
-		return size ? (guint)((size - 1) / UNIT) : 0;
-	return SMALLS + (guint)(53 - __builtin_clzl(size - 1)); /* 2 KiB: the first */
+	if (G_LIKELY(size - 1 < SMALL_MAX))
+		return (guint)((size - 1) / UNIT);
+	if (!size)
+		return 0;
+	return size > LARGE_MAX
+		       ? CLASSES
+		       : SMALLS + (guint)(53 - __builtin_clzl(size - 1)); /* 2 KiB: the first */
 }
 
 static gsize room_of(guint class)
@@ -99,6 +103,8 @@ static Head *head_of(void *bytes)
 {
 	Head *head = (Head *)bytes - 1;
 
+	if (G_LIKELY(head->state == USED))
+		return head;
 	if (head->state == PART)
 		head = (Head *)head->whole - 1;
 	if (head->state != USED)
@@ -121,7 +127,7 @@ static G_NO_INLINE void *block_made(guint class, gsize size)
 
 static void *block_new(gsize size)
 {
-	const guint class = size <= LARGE_MAX ? class_of(size) : CLASSES;
+	const guint class = class_of(size);
 	Head *head = kept[class];
 
 	if (!head)
