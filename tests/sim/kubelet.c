@@ -450,22 +450,21 @@ static gboolean slot_is_used(const char *resource, const char *slot)
 /* Chooses those of the init container first.  Returns NULL if there are not enough slots. */
 static GStrv slots_choose(const Resource *resource, const Pod *pod, guint wanted)
 {
-	g_autoptr(GStrvBuilder) chosen = g_strv_builder_new();
+	g_autofree char **chosen = g_new0(char *, wanted + 1);
 	const guint n = resource->slots->len;
 	const guint first = n > 1 ? decide_rarely(kubelet.decisions, DECIDE_WHICH, 2, n) : 0;
 	guint found = 0;
 
 	for (; pod->init && pod->init->slots[found] && found < wanted; found++)
-		g_strv_builder_add(chosen, pod->init->slots[found]);
+		chosen[found] = pod->init->slots[found];
 	for (guint i = 0; i < n && found < wanted; i++) {
 		const ListedSlot *slot = resource->slots->pdata[(first + i) % n];
 
 		if (!slot->healthy || slot_is_used(resource->name, slot->slot))
 			continue;
-		g_strv_builder_add(chosen, slot->slot);
-		found++;
+		chosen[found++] = slot->slot;
 	}
-	return found == wanted ? g_strv_builder_end(chosen) : NULL;
+	return found == wanted ? g_strdupv(chosen) : NULL;
 }
 
 static Grant *grant_of(const guint8 *bytes, gsize size)

@@ -107,43 +107,38 @@ const GPtrArray *runtime_sandboxes(void)
 
 /* ---- contents of a request ---- */
 
-static json_t *previous_new(const Box *box)
-{
-	return box->result ? json_loads(box->result, 0, NULL)
-			   : json_pack("{s:s, s:[{s:s, s:s}]}", "cniVersion", "1.0.0", "interfaces",
-				       "name", "eth0", "sandbox", box->path);
-}
-
 static const char *network_of(gboolean is_leased)
 {
 	return is_leased ? IPAM_NETWORK : NETWORK;
 }
 
-static void ipam_add(json_t *json, gboolean is_leased)
+static void previous_append(GString *input, const Box *box)
 {
-	if (is_leased)
-		json_object_set_new(json, "ipam", json_pack("{s:s}", "type", IPAM_TYPE));
+	if (box->result)
+		g_string_append(input, box->result);
+	else
+		g_string_append_printf(input,
+				       "{\"cniVersion\":\"1.0.0\",\"interfaces\":"
+				       "[{\"name\":\"eth0\",\"sandbox\":\"%s\"}]}",
+				       box->path);
 }
 
 /* Without an IPAM plugin, the runtime names the addresses of a shared NIC; an exclusive one keeps its
  * own. */
 static char *input_of(const Box *box)
 {
-	json_t *json = json_pack("{s:s, s:s, s:s, s:o}", "cniVersion", "1.0.0", "name",
-				 network_of(box->s.is_leased), "type", "rdmad-cni", "prevResult",
-				 previous_new(box));
-	g_autofree char *ip =
-		g_strdup_printf("10.9.%u.%u/16", box->number / 250, 1 + box->number % 250);
-	char *text, *mine;
+	GString *input = g_string_new("{\"cniVersion\":\"1.0.0\",\"type\":\"rdmad-cni\"");
 
-	ipam_add(json, box->s.is_leased);
-	if (!box->s.is_leased && g_str_equal(box->s.resource, "rdma/shared"))
-		json_object_set_new(json, "runtimeConfig", json_pack("{s:[s]}", "ips", ip));
-	text = json_dumps(json, JSON_COMPACT);
-	mine = g_strdup(text);
-	free(text);
-	json_decref(json);
-	return mine;
+	g_string_append_printf(input,
+			       ",\"name\":\"%s\",\"prevResult\":", network_of(box->s.is_leased));
+	previous_append(input, box);
+	if (box->s.is_leased)
+		g_string_append(input, ",\"ipam\":{\"type\":\"" IPAM_TYPE "\"}");
+	else if (g_str_equal(box->s.resource, "rdma/shared"))
+		g_string_append_printf(input, ",\"runtimeConfig\":{\"ips\":[\"10.9.%u.%u/16\"]}",
+				       box->number / 250, 1 + box->number % 250);
+	g_string_append_c(input, '}');
+	return g_string_free(input, FALSE);
 }
 
 static GStrv environment_of(const Box *box, const char *command)
@@ -488,7 +483,8 @@ static Call *network_ask(const char *command, gboolean is_leased, json_t *json)
 	json_object_set_new(json, "cniVersion", json_string("1.1.0"));
 	json_object_set_new(json, "name", json_string(network_of(is_leased)));
 	json_object_set_new(json, "type", json_string("rdmad-cni"));
-	ipam_add(json, is_leased);
+	if (is_leased)
+		json_object_set_new(json, "ipam", json_pack("{s:s}", "type", IPAM_TYPE));
 	text = json_dumps(json, JSON_COMPACT);
 	call = fd < 0 ? NULL : call_new(fd, NULL, command, (GStrv)environment, text, -1);
 	free(text);
