@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/endpoint-check.h"
 
+#include <rdmad/clock.h>
 #include <rdmad/loop.h>
 
 #include "podresources.pb-c.h"
@@ -12,6 +13,9 @@
  * (endpointStopGracePeriod; GetCapacity() in pkg/kubelet/cm/devicemanager/manager.go). */
 static const guint query_delays_ms[] = { 500, 500, 1000, 3000, 10000, 330000, 15000 };
 
+#define AGAIN_MS     15000 /* before a query that failed is repeated, at most */
+#define FAILURES_MAX 8	   /* in a row, after which the next query is due */
+
 struct EndpointCheck {
 	Kubelet *kubelet;
 	char *resource;
@@ -19,7 +23,8 @@ struct EndpointCheck {
 	gpointer data;
 	RdmadEvent *timer;
 	RdmadGrpcRequest *call;
-	guint step;
+	gint64 began_us;
+	guint step, failures;
 	gboolean answered, found; /* of the running query */
 	gboolean lacking;	  /* the last query found no device */
 	gboolean reported;	  /* `stopped` was called, and no query has found a device since */
@@ -46,8 +51,20 @@ static void query_answered(const guint8 *message, gsize size, gpointer data)
 
 static void query_schedule(EndpointCheck *check)
 {
+	check->failures = 0;
 	if (check->step < G_N_ELEMENTS(query_delays_ms))
 		rdmad_event_arm(check->timer, query_delays_ms[check->step++]);
+}
+
+/* Two queries decide, so one that failed must not be the last. */
+static void query_failed(EndpointCheck *check, RdmadGrpcStatus status)
+{
+	if (status == RDMAD_GRPC_UNIMPLEMENTED)
+		return; /* by kubelets before 1.21 */
+	if (check->failures++ < FAILURES_MAX)
+		rdmad_event_arm(check->timer, MIN(query_delays_ms[check->step - 1], AGAIN_MS));
+	else
+		query_schedule(check);
 }
 
 static void report_stopped(EndpointCheck *check)
@@ -61,15 +78,17 @@ static void report_stopped(EndpointCheck *check)
 static void query_done(RdmadGrpcStatus status, const char *text, gpointer data)
 {
 	EndpointCheck *check = data;
-	const gboolean known = status == RDMAD_GRPC_OK && check->answered;
-	const gboolean lacks = known && !check->found && check->ops->offers(check->data);
-	const gboolean again = lacks && check->lacking;
+	const gboolean lacked = check->lacking;
 
 	check->call = NULL;
-	check->lacking = lacks;
-	if (known && check->found)
+	if (status != RDMAD_GRPC_OK || !check->answered) {
+		query_failed(check, status);
+		return;
+	}
+	check->lacking = !check->found && check->ops->offers(check->data);
+	if (check->found)
 		check->reported = FALSE;
-	if (again && !check->reported)
+	if (lacked && check->lacking && !check->reported)
 		report_stopped(check);
 	else
 		query_schedule(check);
@@ -82,7 +101,7 @@ static void query_start(gpointer data)
 
 	/* A list that followed may hide from the query that kubelet has stopped the endpoint. */
 	kubelet_remove_stale_sockets(check->kubelet);
-	if (kubelet_lost_socket(check->kubelet, check->resource)) {
+	if (kubelet_lost_socket(check->kubelet, check->resource, check->began_us)) {
 		endpoint_check_end(check);
 		check->ops->stopped("connections of an earlier rdmad have ended", check->data);
 		return;
@@ -94,6 +113,7 @@ static void query_start(gpointer data)
 void endpoint_check_begin(EndpointCheck *check)
 {
 	endpoint_check_end(check);
+	check->began_us = rdmad_now_us();
 	query_schedule(check);
 }
 

@@ -147,12 +147,13 @@ static gboolean is_path_for(const char *path, const char *prefix, const char *re
 	       sscanf(name + strlen(start), "%d-%6x.sock%n", &pid, &sequence, &end) == 2 && end;
 }
 
-gboolean kubelet_lost_socket(const Kubelet *kubelet, const char *resource)
+gboolean kubelet_lost_socket(const Kubelet *kubelet, const char *resource, gint64 since_us)
 {
 	for (guint i = 0; i < kubelet->older->len; i++) {
 		const OlderSocket *older = &g_array_index(kubelet->older, OlderSocket, i);
 
-		if (older_hold_us(older) && is_path_for(older->path, kubelet->prefix, resource))
+		if (older->removed_us && older->removed_us + HOLD_US > since_us &&
+		    is_path_for(older->path, kubelet->prefix, resource))
 			return TRUE;
 	}
 	return FALSE;

@@ -192,7 +192,7 @@ static gboolean take_over(Registration *registration)
 	if (!part || registration->server)
 		return FALSE;
 	/* Kubelet stops what is taken over when it notices the end of connections older than these. */
-	if (kubelet_lost_socket(registration->kubelet, registration->resource) ||
+	if (kubelet_lost_socket(registration->kubelet, registration->resource, rdmad_now_us()) ||
 	    !handed_over_fits(registration, part->state)) {
 		discard(registration, g_steal_pointer(&part));
 		return FALSE;
