@@ -461,16 +461,27 @@ static gboolean has_unnamed(const CniOperation *op, gboolean listed)
 	return unnamed.found;
 }
 
+/* Kubelet lists each pod before its network is made.  One that it does not list lost its devices with
+ * kubelet's checkpoint, or kubelet has not read it yet.  Podman's containers have no UID. */
+static gboolean list_lacks_pod(const CniOperation *op)
+{
+	const CniRequest *request = op->request;
+
+	return request->pod_uid && !rdmad_pods_lists(rdmad_module_pods(op->cni->self),
+						     request->pod_namespace, request->pod_name);
+}
+
 /* Without a list that has the pod, an unnamed allocation may be the pod's, even one that ended by this
- * list.  With such a list, writing the allocation's name to the database may have failed.  In both cases
+ * list.  With such a list, writing the allocation's name to the database may have failed.  In all cases
  * the pod would start without its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
 	const gboolean knows = !error && list_knows_pod(op);
+	const gboolean may_have_none = knows || (!op->unnamed && (error || !list_lacks_pod(op)));
 	GError *problem = NULL;
 
-	if (!has_unnamed(op, knows) && (knows || !op->unnamed)) {
+	if (may_have_none && !has_unnamed(op, knows)) {
 		choose(op);
 		return;
 	}

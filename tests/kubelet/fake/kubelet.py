@@ -184,6 +184,12 @@ class Kubelet:
             known.start(container, name, grant.ids)
         return grant
 
+    def admit(self, pod, container="main"):
+        """Admits a container without devices."""
+        namespace, _, pod_name = pod.rpartition("/")
+        with self.manager.lock:
+            self.known.setdefault((namespace or "default", pod_name), Pod()).containers.append(container)
+
     def complete(self, pod):
         """All its containers have ended; kubelet knows, the pod is not deleted."""
         namespace, _, pod_name = pod.rpartition("/")
