@@ -154,6 +154,7 @@ static void kubelet_hang(void)
 	static const gint64 for_us[] = { 2 * SIM_S, 30 * SIM_S };
 
 	kubelet_set_hung(TRUE);
+	judge_podresources_hangs(TRUE);
 	end_later(LATER_HANG, for_us, G_N_ELEMENTS(for_us));
 }
 
@@ -421,6 +422,7 @@ static void pending_due(Later later)
 		break;
 	case LATER_HANG:
 		kubelet_set_hung(FALSE);
+		judge_podresources_hangs(FALSE);
 		break;
 	case LATER_DISK:
 		disk_set_fault(DISK_WELL);

@@ -31,6 +31,7 @@ static struct {
 	GHashTable *whole; /* ID of an allocation -> change of its file that was found complete */
 	guint unanswered;
 	gboolean restarted, forgotten;
+	gint64 hung_us;	 /* until when podresources did not answer; G_MAXINT64: it does not */
 	guint64 changes; /* number of file changes at the last check */
 } judge;
 
@@ -48,6 +49,7 @@ void judge_begin(Decisions *decisions)
 	judge.whole = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.unanswered = 0;
 	judge.restarted = judge.forgotten = FALSE;
+	judge.hung_us = 0;
 	judge_network_begin(decisions);
 	judge_hand_over_begin();
 	g_clear_pointer(&judge.verdict, g_free);
@@ -115,6 +117,11 @@ void judge_unanswered(void)
 	judge.unanswered++;
 }
 
+void judge_podresources_hangs(gboolean hangs)
+{
+	judge.hung_us = hangs ? G_MAXINT64 : clock_now_us();
+}
+
 void judge_restarted(gboolean forgets)
 {
 	judge.restarted = TRUE;
@@ -139,9 +146,9 @@ void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint6
 	if (error && strstr(error, "database"))
 		judge_unanswered();
 	/* A kubelet with its checkpoint offers only free slots, unless another kubelet assigned the
-	 * slot, or a cgroup could not be read. */
+	 * slot, or a cgroup or its pods could not be read. */
 	if (error && strstr(error, "is held by") && !judge.restarted &&
-	    disk_reading_failed_us() < clock_now_us() - took_us)
+	    MAX(disk_reading_failed_us(), judge.hung_us) < clock_now_us() - took_us)
 		judge_fails("a free device is refused: %s", error);
 	if (error)
 		return;

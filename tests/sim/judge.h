@@ -28,6 +28,8 @@ void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint6
 void judge_pre_started(const Pod *pod, const char *error, gint64 took_us);
 /* Call after an Allocate was abandoned: its allocation may stay until kubelet's list lacks it. */
 void judge_unanswered(void);
+/* Call when podresources stops answering, and when it answers again. */
+void judge_podresources_hangs(gboolean hangs);
 /* Call when kubelet restarts.  Without its checkpoint, allocations that it had not named may stay
  * while a pod lives. */
 void judge_restarted(gboolean forgets);
