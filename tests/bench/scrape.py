@@ -10,6 +10,9 @@ reading: each scrape reads.
 
 The baseline opens, reads and closes the same files, in a process of its own that sleeps between the rounds as the
 exporters do.  Read again at once they cost up to a quarter less, since caches have them: that is shown too.
+
+A bare scrape is the least that any exporter does: one thread that gets the same request, reads the same files,
+as many of them kept open, and answers the same bytes (`baseline-scrape`).
 """
 
 import gzip
@@ -32,6 +35,8 @@ SHARES = {8: 5, 64: 5, 512: 4}
 # A file of sysfs that was read and stays open, in KiB of the kernel's memory: seq_file's page, and the rest.
 # Recorded machines have none of it.
 KEPT_KIB = 4.5
+# as rdmad keeps open by default
+KEPT = 512
 # ports: rounds, for each of the two encodings
 ROUNDS = {8: 15, 64: 11, 512: 9}
 AGAIN = {8: 5, 64: 3, 512: 1}     # the baseline, right after itself, in each of these
@@ -116,6 +121,26 @@ class Rdmad:
         self.daemon.stop()
 
 
+class BareScrape:
+    """A server of the text that `exporter` answers now."""
+
+    def __init__(self, build, root, scratch, exporter, *options):
+        text = scratch.path(f"text-{len(os.listdir(scratch.name))}")
+        with open(text, "wb") as file:
+            file.write(exporter.scrape("identity"))
+        self.command = [build.program("baseline-scrape"), root, text, str(KEPT), *options]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE)
+        self.port = int(self.process.stdout.readline())
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(benchlib.PATIENCE)
+        self.process.stdout.close()
+
+
 class Baseline:
     """The CPU time of the bare reads of a tree, in us."""
 
@@ -181,11 +206,14 @@ def weigh(exporters, scrapes):
             for memory in (memory_of(exporter.pid) for exporter in exporters)]
 
 
-def report_processor(table, what, exporter, other, baseline, share=None):
+def report_processor(table, what, exporter, other, baseline, bare, share=None):
     for encoding in ENCODINGS:
         mine, its = exporter.processor(encoding), other.processor(encoding)
         table.times_better(f"CPU time, {what}, {encoding}", median(mine), other.name, median(its), share,
                            benchlib.ratios(its, mine))
+        floor = bare.processor(encoding)
+        table.at_most_times(f"the same, {encoding}", median(mine), bare.name, median(floor), None,
+                            benchlib.ratios(mine, floor))
     mine = exporter.processor(ENCODINGS[0])
     table.at_most_times(f"the same, {ENCODINGS[0]}", median(mine), "reading the files", median(baseline.first), 0.7,
                         benchlib.ratios(mine, baseline.first))
@@ -193,15 +221,30 @@ def report_processor(table, what, exporter, other, baseline, share=None):
                         median(baseline.warm), None, benchlib.ratios(mine, baseline.warm))
 
 
-def report(ports, exporters, baselines):
+def report_bare(table, what, bare, other, baseline):
+    """What the goals leave: of a bare scrape, against the same counterparts."""
+    for encoding in ENCODINGS:
+        mine, its = bare.processor(encoding), other.processor(encoding)
+        table.times_better(f"{bare.name}, {what}, {encoding}", median(mine), other.name, median(its), None,
+                           benchlib.ratios(its, mine))
+    mine = bare.processor(ENCODINGS[0])
+    table.at_most_times(f"the same, {ENCODINGS[0]}", median(mine), "reading the files", median(baseline.first), None,
+                        benchlib.ratios(mine, baseline.first))
+
+
+def report(ports, exporters, baselines, bares):
     like, default, other = exporters
     table = Table(f"Scrape of {ports} ports: {len(like.taken['gzip'])} rounds, each a reading", "us")
-    report_processor(table, "same series", like, other, baselines[0], SHARES[ports])
-    report_processor(table, "all that it has", default, other, baselines[1])
+    report_processor(table, "same series", like, other, baselines[0], bares[0], SHARES[ports])
+    report_processor(table, "all that it has", default, other, baselines[1], bares[1])
+    report_bare(table, "same series", bares[0], other, baselines[0])
+    report_bare(table, "all that it has", bares[1], other, baselines[1])
     for encoding in ENCODINGS:
         table.times_better(f"wall p50, same series, {encoding}", like.wall(encoding), other.name,
                            other.wall(encoding))
+        table.at_most_times("the same", like.wall(encoding), bares[0].name, bares[0].wall(encoding))
     table.times_better("wall p50, all that it has, gzip", default.wall("gzip"), other.name, other.wall("gzip"))
+    table.at_most_times("the same", default.wall("gzip"), bares[1].name, bares[1].wall("gzip"))
     alike = lines_of(like.scrape("identity"), b"node_infiniband")
     if alike != lines_of(other.scrape("identity"), b"node_infiniband"):
         raise RuntimeError("the series are not the same")
@@ -243,8 +286,11 @@ def measure(build, ports, memory):
                          (("rdmad", like), ("rdmad", default), ("node_exporter", other))]
             for exporter in exporters:
                 exporter.scrape("gzip")
-            run_rounds(exporters, ROUNDS[ports], (baseline, baseline_all))
-            report(ports, exporters, (baseline, baseline_all))
+            with BareScrape(build, same, scratch, exporters[0]) as bare, \
+                    BareScrape(build, root, scratch, exporters[1], "netdevs") as bare_all:
+                bares = [Exporter("a bare scrape", server.process.pid, server.port) for server in (bare, bare_all)]
+                run_rounds([*exporters, *bares], ROUNDS[ports], (baseline, baseline_all))
+            report(ports, exporters, (baseline, baseline_all), bares)
             add_weights(memory, ports, exporters, (same, root))
             return median(exporters[1].processor("identity"))
 
