@@ -393,22 +393,17 @@ char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **e
 
 int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path)
 {
-	const int fd = open_at(root, path, O_RDONLY | O_DIRECTORY);
+	/* O_PATH: names are resolved below it, and nothing is opened to be read. */
+	const int fd = open_at(root, path, O_PATH | O_DIRECTORY);
 
 	if (fd < 0)
 		note_error(errno);
 	return fd;
 }
 
-gboolean rdmad_sysroot_stat(const RdmadSysroot *root, const char *path, struct stat *st)
+gboolean rdmad_sysroot_glance(const RdmadSysroot *root, const char *path, struct stat *st)
 {
-	rdmad_autofd int fd = -1;
-
-	/* In the real root, which no path can leave, one call suffices. */
-	if (root->live)
-		return fstatat(root->fd, path, st, 0) == 0;
-	fd = open_at(root, path, O_PATH);
-	return fd >= 0 && fstat(fd, st) == 0;
+	return fstatat(root->fd, path, st, 0) == 0;
 }
 
 /* O_NOFOLLOW: the file must be in this directory. */

@@ -19,8 +19,9 @@ int rdmad_sysroot_passing_error(void);
 /* Returns whether there was such a failure, without resetting it. */
 gboolean rdmad_sysroot_in_doubt(void);
 
-/* Returns FALSE with errno on failure. */
-gboolean rdmad_sysroot_stat(const RdmadSysroot *root, const char *path, struct stat *st);
+/* Only for a comparison with a file that was opened below the root: an absolute link leads out of a
+ * recorded machine, to another file or to none.  Returns FALSE on failure. */
+gboolean rdmad_sysroot_glance(const RdmadSysroot *root, const char *path, struct stat *st);
 
 /* Functions for many attributes of one directory, which do not allocate memory.  All return -1 with
  * errno on failure. */

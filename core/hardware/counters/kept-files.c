@@ -95,13 +95,27 @@ static void directory_set(RdmadKeptFiles *kept, const struct stat *st)
 	kept->memory = known && fs.f_type == TMPFS_MAGIC;
 }
 
-/* Returns FALSE with errno on failure. */
-static gboolean directory_stat(RdmadKeptFiles *kept, const RdmadSysroot *root, struct stat *st)
+/* Returns whether files are open of the directory that has the path now, by one system call. */
+static gboolean is_in_place(const RdmadKeptFiles *kept, const RdmadSysroot *root)
 {
-	if (is_any_open(kept))
-		return rdmad_sysroot_stat(root, kept->path, st);
+	struct stat st;
+
+	return is_any_open(kept) && rdmad_sysroot_glance(root, kept->path, &st) &&
+	       is_same(kept, &st);
+}
+
+/* Returns 0 or an errno. */
+static int directory_open(RdmadKeptFiles *kept, const RdmadSysroot *root, gboolean *same)
+{
+	struct stat st;
+
 	kept->fd = rdmad_sysroot_open_dir(root, kept->path);
-	return kept->fd >= 0 && fstat(kept->fd, st) == 0;
+	if (kept->fd < 0 || fstat(kept->fd, &st) < 0)
+		return errno;
+	*same = is_same(kept, &st);
+	if (!*same)
+		directory_set(kept, &st);
+	return 0;
 }
 
 static gboolean may_keep(const RdmadKeptFiles *kept)
@@ -125,22 +139,17 @@ static void use_budget(RdmadKeptFiles *kept, RdmadFileBudget *budget)
 int rdmad_kept_files_begin(RdmadKeptFiles *kept, const RdmadSysroot *root, RdmadFileBudget *budget,
 			   gboolean *same)
 {
-	gboolean unchanged;
-	struct stat st;
+	gboolean unchanged = TRUE;
+	int errnum = 0;
 
 	use_budget(kept, budget);
-	if (!directory_stat(kept, root, &st)) {
-		const int errnum = errno;
-
+	if (!is_in_place(kept, root))
+		errnum = directory_open(kept, root, &unchanged);
+	if (errnum) {
 		files_close(kept);
 		rdmad_kept_files_end(kept);
 		return errnum;
 	}
-	unchanged = is_same(kept, &st);
-	if (!unchanged && kept->fd < 0)
-		kept->fd = rdmad_sysroot_open_dir(root, kept->path);
-	if (!unchanged)
-		directory_set(kept, &st);
 	kept->keeps = may_keep(kept);
 	if (!kept->keeps)
 		files_close(kept);

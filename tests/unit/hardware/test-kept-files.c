@@ -131,6 +131,24 @@ static void test_another_directory_is_noticed(Fixture *f, gconstpointer data)
 	expect(f, "1", 1);
 }
 
+/* The check of the directory is led out of the machine. */
+static void test_an_absolute_link_is_below_the_root(Fixture *f, gconstpointer data)
+{
+	g_autofree char *link = g_build_filename(f->machine->dir, "device", NULL);
+
+	put(f, "other/counters/a", "2\n");
+	settle(f, "other/counters");
+	rename_in(f, "device", "real");
+	g_assert_cmpint(symlink("/real", link), ==, 0);
+	expect(f, "1", 1);
+	expect(f, "1", 1);
+	g_assert_cmpint(unlink(link), ==, 0);
+	g_assert_cmpint(symlink("/other", link), ==, 0);
+	expect(f, "2", 1);
+	g_assert_cmpint(unlink(link), ==, 0);
+	expect(f, "ENOENT", 0);
+}
+
 static void test_another_directory_in_a_round_is_noticed(Fixture *f, gconstpointer data)
 {
 	RdmadKeptFiles *kept = &f->kept;
@@ -153,7 +171,7 @@ static void test_an_error_is_no_departure(Fixture *f, gconstpointer data)
 {
 	expect(f, "1", 1);
 	fault.count = 0;
-	fault.at = 2; /* after the check of the directory */
+	fault.at = 1; /* the check of the directory opens nothing */
 	fault.errnum = EIO;
 	expect(f, "EIO", 1);
 	fault.at = 0;
@@ -294,6 +312,7 @@ const UnitTest unit_tests[] = {
 	TEST("a_file_in_its_place_is_noticed", test_a_file_in_its_place_is_noticed),
 	TEST("a_file_that_went_is_noticed", test_a_file_that_went_is_noticed),
 	TEST("another_directory_is_noticed", test_another_directory_is_noticed),
+	TEST("an_absolute_link_is_below_the_root", test_an_absolute_link_is_below_the_root),
 	TEST("another_directory_in_a_round_is_noticed",
 	     test_another_directory_in_a_round_is_noticed),
 	TEST("an_error_is_no_departure", test_an_error_is_no_departure),
