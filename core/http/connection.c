@@ -97,7 +97,10 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 	http_request_free(request);
 	http_turns_leave(c->listener->http->turns, c);
 	http_stats_answered(c->listener, status);
-	connection_enter(c, HTTP_SENDING, 0, HTTP_SEND_MS);
+	/* Sending sets the awaited events.  Most responses are sent at once, and then the same events
+	 * as before are awaited, without a system call. */
+	c->state = HTTP_SENDING;
+	http_connection_arm(c, HTTP_SEND_MS);
 	if (!c->stepping)
 		connection_step(c);
 }
@@ -200,8 +203,7 @@ static void connection_step_reading(HttpConnection *c)
 		http_connection_handle(c);
 		return;
 	}
-	/* A client that has shut down its sending side while waiting is still answered. */
-	connection_enter(c, HTTP_WAITING, 0, HTTP_WAIT_MS);
+	connection_enter(c, HTTP_WAITING, RDMAD_IO_READ, HTTP_WAIT_MS);
 	http_turns_wait(c->listener->http->turns, c);
 }
 
@@ -365,6 +367,12 @@ static void connection_ready(int fd, RdmadIo ready, gpointer data)
 	}
 	if (c->state == HTTP_SENDING) {
 		connection_step(c);
+		return;
+	}
+	/* A client that has shut down its sending side while waiting is still answered.  Most send
+	 * nothing, so that this costs no system call. */
+	if (c->state == HTTP_WAITING) {
+		connection_want(c, 0);
 		return;
 	}
 	if (ready & RDMAD_IO_WRITE) { /* a buffered request */

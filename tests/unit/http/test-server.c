@@ -447,9 +447,11 @@ static void test_a_connection_that_epoll_refuses_is_closed(Fixture *f, gconstpoi
 	g_assert_true(g_str_has_suffix(answer, "\r\n\r\nhello"));
 }
 
+/* More than what is sent in one turn, so that the connection waits until it may send. */
 static void test_an_answer_leaves_before_epoll_refuses_the_next_request(Fixture *f,
 									gconstpointer data)
 {
+	g_autofree char *long_text = g_strnfill(128 << 10, 'x');
 	g_autofree char *answer = NULL;
 	rdmad_autofd int fd = connect_to(f);
 
@@ -457,11 +459,28 @@ static void test_an_answer_leaves_before_epoll_refuses_the_next_request(Fixture 
 	g_assert_cmpint(send(fd, GET("/later"), strlen(GET("/later")), 0), >, 0);
 	while (!f->kept)
 		turn(f, 1);
+	rdmad_http_reply(f->kept, 200, "text/plain", long_text, strlen(long_text));
 	refuse.ctl = ENOSPC;
-	rdmad_http_reply(f->kept, 200, "text/plain", "late", 4);
 	answer = read_all(f, fd);
 	refuse.ctl = 0;
-	g_assert_true(g_str_has_suffix(answer, "\r\n\r\nlate"));
+	g_assert_true(g_str_has_suffix(answer, long_text));
+}
+
+static void test_an_answer_that_is_sent_at_once_needs_no_epoll(Fixture *f, gconstpointer data)
+{
+	g_autofree char *answers = NULL;
+	rdmad_autofd int fd = connect_to(f);
+
+	route(f, "GET", "/hello", answer_hello);
+	turn(f, 5);
+	refuse.ctl = ENOSPC;
+	g_assert_cmpint(send(fd, GET("/hello"), strlen(GET("/hello")), 0), >, 0);
+	turn(f, 5);
+	g_assert_cmpint(send(fd, GET_LAST("/hello"), strlen(GET_LAST("/hello")), 0), >, 0);
+	answers = read_all(f, fd);
+	refuse.ctl = 0;
+	g_assert_true(g_str_has_suffix(answers, "\r\n\r\nhello"));
+	g_assert_nonnull(strstr(answers, "\r\n\r\nhelloHTTP/1.1 200"));
 }
 
 static void test_a_listener_that_epoll_refuses_is_an_error(Fixture *f, gconstpointer data)
@@ -497,6 +516,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_socket_left_by_a_crash_is_replaced),
 	TEST(a_connection_that_epoll_refuses_is_closed),
 	TEST(an_answer_leaves_before_epoll_refuses_the_next_request),
+	TEST(an_answer_that_is_sent_at_once_needs_no_epoll),
 	TEST(a_listener_that_epoll_refuses_is_an_error),
 	TEST(requests_and_connections_are_counted_by_listener),
 	{ 0 },

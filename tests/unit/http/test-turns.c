@@ -192,6 +192,15 @@ static void test_clients_that_leave_give_their_turns_back(Fixture *f, gconstpoin
 	g_assert_cmpuint(f->of_other, ==, 1);
 }
 
+static void test_a_client_that_ends_its_input_while_it_waits_is_answered(Fixture *f,
+									 gconstpointer data)
+{
+	ask(f, answer);
+	for (guint i = 0; i < CROWD_SIZE; i++)
+		g_assert_cmpint(shutdown(f->crowd[i], SHUT_WR), ==, 0);
+	run_until(f, &f->of_crowd, CROWD_SIZE);
+}
+
 #define TEST(name)                                                                                 \
 	UNIT_FIXTURE_TEST("/http/turns/" #name, Fixture, NULL, setup, test_##name, teardown)
 
@@ -200,5 +209,6 @@ const UnitTest unit_tests[] = {
 	TEST(answers_under_way_are_bounded_for_each_address),
 	TEST(requests_that_wait_for_events_have_no_turn),
 	TEST(clients_that_leave_give_their_turns_back),
+	TEST(a_client_that_ends_its_input_while_it_waits_is_answered),
 	{ 0 },
 };
