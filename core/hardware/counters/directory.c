@@ -97,17 +97,24 @@ static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, g
 	rdmad_reading_builder_add_result(builder, &key, value, errnum);
 }
 
+/* Adds the counters in the order of their names: a reading that has to be sorted costs a fifth of the
+ * instructions of a scrape. */
 static void read_all(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)
 {
-	const guint n = count_names(dir);
+	const guint n = count_names(dir), place = builder->counters->len;
+	gboolean added_first;
 
 	if (!n)
 		return;
 	rdmad_reading_builder_hold(builder, dir->names);
 	read_one(dir, builder, dir->first);
-	for (guint i = 0; i < n && !rdmad_reading_builder_cancelled(builder); i++)
+	added_first = builder->counters->len > place;
+	for (guint i = 0; i < n && !rdmad_reading_builder_cancelled(builder); i++) {
 		if (i != dir->first)
 			read_one(dir, builder, i);
+		else if (added_first)
+			rdmad_reading_builder_put_last(builder, place);
+	}
 }
 
 /* Remembers a missing directory for a while, because many drivers have none. */

@@ -94,6 +94,14 @@ void rdmad_reading_builder_add_result(RdmadReadingBuilder *builder, const RdmadC
 		rdmad_reading_builder_add(builder, key, value);
 }
 
+void rdmad_reading_builder_put_last(RdmadReadingBuilder *builder, guint place)
+{
+	const RdmadCounter counter = g_array_index(builder->counters, RdmadCounter, place);
+
+	g_array_remove_index(builder->counters, place);
+	g_array_append_val(builder->counters, counter);
+}
+
 /* NULL, a group or no interface, comes first. */
 static int compare_names(const char *a, const char *b)
 {

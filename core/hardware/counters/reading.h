@@ -51,6 +51,8 @@ void rdmad_reading_builder_add_failed(RdmadReadingBuilder *builder, const RdmadC
 /* Adds a value, or a failure if `errnum` is not 0. */
 void rdmad_reading_builder_add_result(RdmadReadingBuilder *builder, const RdmadCounterKey *key,
 				      guint64 value, int errnum);
+/* Moves a counter behind those that were added after it. */
+void rdmad_reading_builder_put_last(RdmadReadingBuilder *builder, guint place);
 
 /* Returns the sorted reading and empties the builder. */
 RdmadReading *rdmad_reading_builder_finish(RdmadReadingBuilder *builder);

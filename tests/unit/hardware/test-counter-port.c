@@ -7,6 +7,7 @@
 #include "hardware/counters/port.h"
 #include "hardware/device.h"
 #include "hardware/netlink/rdma.h"
+#include "failing-calls.h"
 #include "machine.h"
 #include "../support/clock.h"
 #include "../support/unit.h"
@@ -199,22 +200,32 @@ static void test_a_failing_driver_is_reported_once_for_all_counters(Fixture *f, 
 	assert_hw(f, "lifespan=10;out_of_buffer=1;out_of_sequence=2;");
 }
 
-/* mlx5's other counters are fresh for some milliseconds only after this one was read. */
+/* mlx5's other counters are fresh for some milliseconds only after this one was read.  The first file that
+ * is opened fails, after the directory was opened twice, for its files and for its names. */
 static void test_the_counter_that_makes_the_others_cheap_is_read_first(Fixture *f,
 								       gconstpointer data)
 {
+	static const char *const names[] = { "duplicate_request", "lifespan", "rx_write_requests" };
 	g_auto(RdmadReadingBuilder) builder = begin(f);
 	const RdmadCounter *counters;
 
 	builder.rdma = NULL;
-	put(f, HW "/duplicate_request", "1\n");
-	put(f, HW "/lifespan", "10\n");
-	put(f, HW "/rx_write_requests", "2\n");
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *path = g_build_filename(HW, names[i], NULL);
+
+		put(f, path, "1\n");
+	}
+	fault.count = 0;
+	fault.at = 3;
+	fault.errnum = EIO;
 	rdmad_counter_port_read_hw(&f->port, &builder);
+	fault.at = 0;
 	counters = (const RdmadCounter *)(void *)builder.counters->data;
-	g_assert_cmpuint(builder.counters->len, ==, 3);
-	g_assert_cmpstr(counters[0].name, ==, "rx_write_requests");
-	g_assert_cmpstr(counters[1].name, ==, "duplicate_request");
+	g_assert_cmpuint(builder.counters->len, ==, G_N_ELEMENTS(names));
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_assert_cmpstr(counters[i].name, ==, names[i]);
+		g_assert_cmpint(counters[i].errnum, ==, i == 2 ? EIO : 0);
+	}
 }
 
 static RdmadPortReading read_state(Fixture *f, int state, int phys_state)
