@@ -47,6 +47,16 @@ typedef struct {
 	GList ready_node;
 } Scrape;
 
+/* Plain numbers, of which scrapes_status() makes text. */
+typedef struct {
+	gint64 wall_us; /* 0: no scrape yet */
+	double seconds, collection;
+	guint64 series;
+	gsize bytes;
+	guint devices;
+	json_t *missing;
+} LastScrape;
+
 struct Scrapes {
 	RdmadModule *self;
 	Collector *collector;
@@ -54,7 +64,7 @@ struct Scrapes {
 	GQueue all;	 /* Scrape */
 	GQueue ready;	 /* Scrape: collected, waiting to be rendered */
 	guint answering; /* number of rendering jobs */
-	json_t *last;	 /* for scrapes_status() */
+	LastScrape last;
 };
 
 /* ---- one scrape ---- */
@@ -105,26 +115,21 @@ static json_t *missing_json(const Snapshot *snapshot)
 	return missing;
 }
 
-static json_t *time_json(void)
-{
-	g_autoptr(GDateTime) now = g_date_time_new_from_unix_utc(rdmad_wall_us() / G_USEC_PER_SEC);
-	g_autofree char *text = g_date_time_format(now, "%Y-%m-%dT%H:%M:%SZ");
-
-	return json_string(text);
-}
-
 static void scrape_note(const Scrape *scrape, const Answer *answer)
 {
 	const Snapshot *snapshot = scrape->snapshot;
-	json_t *last =
-		json_pack("{s:o, s:f, s:f, s:I, s:I, s:I}", "time", time_json(), "seconds",
-			  seconds_since(scrape->began_us), "collection", snapshot->seconds,
-			  "series", (json_int_t)answer->series, "bytes", (json_int_t)answer->size,
-			  "devices", (json_int_t)snapshot->devices->len);
+	LastScrape *last = &scrape->scrapes->last;
 
-	json_decref(scrape->scrapes->last);
-	scrape->scrapes->last =
-		json_pack("{s:o, s:o}", "last_scrape", last, "missing", missing_json(snapshot));
+	json_decref(last->missing);
+	*last = (LastScrape){
+		.wall_us = rdmad_wall_us(),
+		.seconds = seconds_since(scrape->began_us),
+		.collection = snapshot->seconds,
+		.series = answer->series,
+		.bytes = answer->size,
+		.devices = snapshot->devices->len,
+		.missing = missing_json(snapshot),
+	};
 }
 
 static void scrape_reply(Scrape *scrape, Answer *answer)
@@ -291,23 +296,39 @@ void scrapes_free(Scrapes *scrapes)
 	rdmad_http_unroute(rdmad_module_http(scrapes->self), "GET", PATH);
 	while (scrapes->all.head)
 		scrape_fail(scrapes->all.head->data, "the metrics module is ending");
-	json_decref(scrapes->last);
+	json_decref(scrapes->last.missing);
 	g_free(scrapes);
 }
 
 /* ---- status and doctor ---- */
 
+static json_t *time_json(gint64 wall_us)
+{
+	g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(wall_us / G_USEC_PER_SEC);
+	g_autofree char *text = g_date_time_format(time, "%Y-%m-%dT%H:%M:%SZ");
+
+	return json_string(text);
+}
+
 json_t *scrapes_status(const Scrapes *scrapes)
 {
-	return scrapes->last ? json_deep_copy(scrapes->last) : json_object();
+	const LastScrape *last = &scrapes->last;
+
+	if (!last->wall_us)
+		return json_object();
+	return json_pack("{s:{s:o, s:f, s:f, s:I, s:I, s:I}, s:O}", "last_scrape", "time",
+			 time_json(last->wall_us), "seconds", last->seconds, "collection",
+			 last->collection, "series", (json_int_t)last->series, "bytes",
+			 (json_int_t)last->bytes, "devices", (json_int_t)last->devices, "missing",
+			 last->missing);
 }
 
 void scrapes_doctor(const Scrapes *scrapes, json_t *findings)
 {
-	const json_t *missing = json_object_get(scrapes->last, "missing"), *device;
+	const json_t *device;
 	size_t i;
 
-	json_array_foreach(missing, i, device)
+	json_array_foreach(scrapes->last.missing, i, device)
 	{
 		g_autofree char *text =
 			g_strdup_printf("was not in the last scrape: %s",

@@ -22,8 +22,6 @@ void text_grow(Text *text, gsize more)
 
 /* Integers up to 2^53 are exact as double. */
 #define EXACT_MAX 9007199254740992.0
-/* Decimals of up to 15 digits are distinct doubles. */
-#define DECIMAL_MAX 1e15
 
 static const char PAIRS[] = "00010203040506070809"
 			    "10111213141516171819"
@@ -92,9 +90,9 @@ static char *special_print(char *at, double value)
 	return at + strlen(text);
 }
 
-/* Prints short decimals, such as the bounds of histograms, at a tenth of the cost of printf().
- * The double nearest to a decimal of at most 15 digits is its integer divided by a power of ten.
- * Returns NULL for other values. */
+/* Prints short decimals, such as the bounds of histograms and times in microseconds, at a tenth of
+ * the cost of printf().  The double nearest to a decimal is its integer divided by a power of ten,
+ * if both are exact as double.  Returns NULL for other values. */
 static char *decimal_print(char *at, double value)
 {
 	double power = 1;
@@ -106,7 +104,7 @@ static char *decimal_print(char *at, double value)
 		guint64 whole;
 
 		power *= 10;
-		if (fabs(value) * power > DECIMAL_MAX)
+		if (fabs(value) * power > EXACT_MAX)
 			return NULL;
 		whole = (guint64)(fabs(value) * power + 0.5);
 		if ((double)whole / power != fabs(value))
