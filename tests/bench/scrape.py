@@ -274,7 +274,7 @@ def add_weights(table, ports, exporters, roots):
 
 
 def measure(build, ports, memory):
-    """CPU time of one scrape of all that it has, in us."""
+    """CPU time of one scrape of all that it has, and of a bare one, in us."""
     with Scratch() as scratch:
         same = expand_without_hw_counters(scratch.path("same"), ports)
         root = benchlib.expand_rails(scratch.path("machine"), ports)
@@ -292,7 +292,7 @@ def measure(build, ports, memory):
                 run_rounds([*exporters, *bares], ROUNDS[ports], (baseline, baseline_all))
             report(ports, exporters, (baseline, baseline_all), bares)
             add_weights(memory, ports, exporters, (same, root))
-            return median(exporters[1].processor("identity"))
+            return [median(exporter.processor("identity")) for exporter in (exporters[1], bares[1])]
 
 
 def main():
@@ -305,7 +305,8 @@ def main():
     used = {ports: measure(build, ports, memory) for ports in ROUNDS}
     memory.print()
     each = Table("Linear: CPU time of one port", "us")
-    each.at_most_times("of 512 against one of 8", used[512] / 512, "", used[8] / 8, 1.5)
+    for i, (what, limit) in enumerate((("of 512 against one of 8", 1.5), ("the same of a bare scrape", None))):
+        each.at_most_times(what, used[512][i] / 512, "", used[8][i] / 8, limit)
     each.print()
 
 
