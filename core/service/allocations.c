@@ -212,10 +212,22 @@ static gboolean write_all(RdmadAllocations *allocations, const GPtrArray *gone,
 	return TRUE;
 }
 
+/* Returns whether write_all() is one statement, as for most calls of Allocate. */
+static gboolean write_is_single(RdmadAllocations *allocations, const GPtrArray *gone,
+				const GPtrArray *put)
+{
+	const RdmadAllocation *only = put && put->len == 1 ? put->pdata[0] : NULL;
+
+	return only && !(gone && gone->len) && !only->n_attachments &&
+	       !g_hash_table_contains(allocations->by_id, only->id);
+}
+
 static gboolean write_transaction(RdmadAllocations *allocations, const GPtrArray *gone,
 				  const GPtrArray *put, GError **error)
 {
-	if (!rdmad_state_begin(allocations->state, error))
+	if (!(write_is_single(allocations, gone, put)
+		      ? rdmad_state_begin_single(allocations->state, error)
+		      : rdmad_state_begin(allocations->state, error)))
 		return FALSE;
 	if (write_all(allocations, gone, put, error))
 		return rdmad_state_commit(allocations->state, error);

@@ -30,6 +30,7 @@ struct RdmadState {
 	char *path;	      /* ":memory:" for a rehearsal */
 	sqlite3 *db;	      /* NULL: closed, until rdmad_state_reopen() succeeds */
 	gboolean is_broken;   /* the handle rejects writes, which another one may accept */
+	gboolean is_single;   /* the transaction is one statement, without BEGIN and COMMIT */
 	gboolean may_be_lost; /* the next commit need not survive a power failure */
 	/* PRAGMA synchronous = NORMAL: commits do not wait for the disk. */
 	gboolean synchronous_normal;

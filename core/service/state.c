@@ -429,15 +429,27 @@ static gboolean state_set_level(RdmadState *state, GError **error)
 	return TRUE;
 }
 
-gboolean rdmad_state_begin(RdmadState *state, GError **error)
+static gboolean state_prepare_write(RdmadState *state, GError **error)
 {
 	if (!state->db) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "database %s is not open",
 			    state->path);
 		return FALSE;
 	}
-	return log_repair(state, error) && state_set_level(state, error) &&
+	return log_repair(state, error) && state_set_level(state, error);
+}
+
+gboolean rdmad_state_begin(RdmadState *state, GError **error)
+{
+	state->is_single = FALSE;
+	return state_prepare_write(state, error) &&
 	       state_run(state, STATE_BEGIN, "cannot begin to write", error);
+}
+
+gboolean rdmad_state_begin_single(RdmadState *state, GError **error)
+{
+	state->is_single = TRUE;
+	return state_prepare_write(state, error);
 }
 
 void rdmad_state_wait_for_disk(RdmadState *state, gboolean waits)
@@ -447,7 +459,7 @@ void rdmad_state_wait_for_disk(RdmadState *state, gboolean waits)
 
 gboolean rdmad_state_commit(RdmadState *state, GError **error)
 {
-	if (state_run(state, STATE_COMMIT, "cannot write", error))
+	if (state->is_single || state_run(state, STATE_COMMIT, "cannot write", error))
 		return TRUE;
 	rdmad_state_rollback(state);
 	return FALSE;

@@ -85,6 +85,13 @@ BEFORE(gboolean, rdmad_state_begin, RdmadState *state, GError **error)
 	return __real_rdmad_state_begin(state, error);
 }
 
+/* A single statement would be committed before the response. */
+BEFORE(gboolean, rdmad_state_begin_single, RdmadState *state, GError **error)
+{
+	return planted == PLANT_LATE_COMMIT ? __wrap_rdmad_state_begin(state, error)
+					    : __real_rdmad_state_begin_single(state, error);
+}
+
 BEFORE(int, rdmad_disk_mkdir, int dir, const char *path, mode_t mode)
 {
 	if (planted == PLANT_LOST_DIRECTORY)
