@@ -72,7 +72,7 @@ class Echo(Server):
 
 
 class Floor(Echo):
-    """Bare nghttp2 that makes a directory, and keeps two pages in `place`, before it answers."""
+    """Bare nghttp2 that writes a row to rdmad's database in `place`, and makes a directory, before it answers."""
 
     def __init__(self, build, scratch, reply, place):
         directories = place.path("floor-state"), scratch.path(f"floor-run-{os.path.basename(place.name)}")
@@ -223,12 +223,12 @@ class Comparison:
         table.at_most_times("these three", median(parts), self.floor.name, median(self.floor.all("p50_us")),
                             rounds=benchlib.ratios(parts, self.floor.all("p50_us")))
         self.both(table, "CPU time a call, state in memory", self.memory, "processor_us")
-        floors = [MEMORY_LIMIT * floor + sync
-                  for floor, sync in zip(self.floor.all("p50_us", PACED), self.sync.rounds)]
+        limits = self.disk_limits(PACED)
         table.at_most_times("p50, state on disk, pauses", self.disk.us("p50_us", PACED),
-                            f"{MEMORY_LIMIT:g} x bare nghttp2 and one fdatasync()", median(floors), 1,
-                            benchlib.ratios(self.disk.all("p50_us", PACED), floors))
-        self.pauses(table, floors)
+                            f"{MEMORY_LIMIT:g} x bare nghttp2 and one fdatasync()", median(limits), 1,
+                            benchlib.ratios(self.disk.all("p50_us", PACED), limits))
+        for way, pauses in ((PACED, ", pauses"), (ONE, "")):
+            self.one_program(table, way, pauses)
         self.both(table, "p50 of rdmad's gRPC with nothing behind it", self.bare, "p50_us")
         self.both(table, "CPU time, rdmad's gRPC alone", self.bare, "processor_us")
         for place, server, before in zip(("in memory", "on disk"), (self.memory, self.disk), self.before):
@@ -246,16 +246,20 @@ class Comparison:
                    "its line of the log, its watchers, the next spare directory")
         table.print()
 
-    def pauses(self, table, limits):
+    def disk_limits(self, way):
+        return [MEMORY_LIMIT * floor + sync
+                for floor, sync in zip(self.floor.all("p50_us", way), self.sync.rounds)]
+
+    def one_program(self, table, way, pauses):
         """What a floor takes that does what must be done, and how much of the limit that is."""
-        what = "nghttp2, a write and a directory in one program"
+        what = "nghttp2, SQLite and a directory in one program"
         for place, server, floor, bare, name in (
-                ("in memory", self.memory, self.floors[0], self.floor.all("p50_us", PACED), self.floor.name),
-                ("on disk", self.disk, self.floors[1], limits, "the limit")):
-            mine, its = server.all("p50_us", PACED), floor.all("p50_us", PACED)
-            table.at_most_times(f"p50, state {place}, pauses", median(mine), what, median(its),
+                ("in memory", self.memory, self.floors[0], self.floor.all("p50_us", way), self.floor.name),
+                ("on disk", self.disk, self.floors[1], self.disk_limits(way), "the limit")):
+            mine, its = server.all("p50_us", way), floor.all("p50_us", way)
+            table.at_most_times(f"p50, state {place}{pauses}", median(mine), what, median(its),
                                 rounds=benchlib.ratios(mine, its))
-            table.at_most_times(f"this program, state {place}, pauses", median(its), name, median(bare),
+            table.at_most_times(f"this program, state {place}{pauses}", median(its), name, median(bare),
                                 rounds=benchlib.ratios(its, bare))
 
     def many_callers(self):

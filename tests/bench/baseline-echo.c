@@ -4,33 +4,35 @@
  *
  * The least that a gRPC server can do: bare nghttp2 on one connection at a time, which answers any
  * request with the bytes of a file.  No limits, no checks, no loop: the baseline for comparisons.
- * With directories, the least that Allocate can do: two pages are in STATE-DIR, by fdatasync(), and
- * a directory with two files has its name in RUN-DIR before the answer leaves; the next directory is
- * made after it.
+ * With directories, the least that Allocate can do: a row is in rdmad's database in STATE-DIR, by its
+ * own statement, and a directory with two files has its name in RUN-DIR before the answer leaves; the
+ * text of one of them, a line of a log and the next directory follow it.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
 #include <nghttp2/nghttp2.h>
+#include <rdmad/allocations.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "service/state.h"
 #include "spare-directory.h"
 
-#define PAGES	  64 /* of the write-ahead log, before it begins again */
-#define PAGE_SIZE 8192
+#define LINE_SIZE 250 /* of the log, for one allocation */
 
 typedef struct {
 	int fd;
 	guint8 *framed; /* 5 bytes of gRPC framing and the message */
 	gsize size;
-	gsize sent;   /* of the stream under way: the client calls one after the other */
-	GString *out; /* frames of one turn go out together */
-	int pages;    /* the file in the state directory; -1: none */
-	guint n;      /* pages that were written */
+	gsize sent;	   /* of the stream under way: the client calls one after the other */
+	GString *out;	   /* frames of one turn go out together */
+	RdmadState *state; /* or NULL */
+	gint64 n;	   /* rows that were written */
+	int log;
 	gboolean taken;
 	SpareDirectories spares;
 } Baseline;
@@ -40,37 +42,53 @@ typedef struct {
 		(guint8 *)(name), (guint8 *)(value), sizeof(name) - 1, sizeof(value) - 1, 0        \
 	}
 
-/* The file has its size at the beginning, as the log of rdmad's database has. */
 static void baseline_open(Baseline *f, const char *state_dir, const char *run_dir)
 {
-	static const char page[PAGE_SIZE];
-	g_autofree char *path = g_build_filename(state_dir, "pages", NULL);
+	g_autofree char *path = g_build_filename(state_dir, "log", NULL);
+	g_autoptr(GError) error = NULL;
 
-	f->pages = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	for (guint i = 0; i < PAGES; i++)
-		if (write(f->pages, page, PAGE_SIZE) != PAGE_SIZE)
-			g_error("%s: %s", path, g_strerror(errno));
-	fsync(f->pages);
+	f->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	f->state = rdmad_state_open(state_dir, NULL, &error);
+	if (!f->state || f->log < 0)
+		g_error("%s: %s", path, error ? error->message : g_strerror(errno));
 	spare_directories_init(&f->spares, run_dir);
 	spare_directory_make(&f->spares);
 }
 
 static void baseline_allocate(Baseline *f)
 {
-	static const char page[PAGE_SIZE];
-	const off_t at = (off_t)(f->n++ % PAGES) * PAGE_SIZE;
+	char *const slots[] = { (char *)"0000:1a:00.0::007", NULL };
+	const RdmadAllocation row = {
+		.number = ++f->n,
+		.id = (char *)"0123456789abcdef",
+		.resource = (char *)"rdma/hca",
+		.owner = (char *)"device-plugin",
+		.since_us = f->n,
+		.mode = (char *)"shared",
+		.boot = (char *)"00000000-0000-0000-0000-000000000000",
+		.slots = (char **)slots,
+		.devices = (char **)slots,
+	};
+	g_autoptr(GError) error = NULL;
 
-	if (pwrite(f->pages, page, PAGE_SIZE, at) != PAGE_SIZE || fdatasync(f->pages) < 0)
-		g_error("pages: %s", g_strerror(errno));
+	if (!rdmad_state_begin_single(f->state, &error) ||
+	    !rdmad_state_add_allocation(f->state, &row, &error) ||
+	    !rdmad_state_commit(f->state, &error))
+		g_error("%s", error->message);
 	spare_directory_take(&f->spares);
 	f->taken = TRUE;
 }
 
 static void baseline_after(Baseline *f)
 {
+	static const char line[LINE_SIZE];
+
 	if (!f->taken)
 		return;
 	f->taken = FALSE;
+	spare_directory_fill(&f->spares);
+	if (write(f->log, line, LINE_SIZE) != LINE_SIZE)
+		g_error("log: %s", g_strerror(errno));
 	spare_directory_make(&f->spares);
 }
 
@@ -120,7 +138,7 @@ static int baseline_frame(nghttp2_session *session, const nghttp2_frame *frame, 
 	if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
 	    (frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS))
 		return 0;
-	if (f->pages >= 0)
+	if (f->state)
 		baseline_allocate(f);
 	f->sent = 0;
 	return nghttp2_submit_response(session, frame->hd.stream_id, headers, 2, &body);
@@ -166,7 +184,7 @@ static void baseline_load(Baseline *f, const char *path)
 int main(int argc, char **argv)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	Baseline f = { .pages = -1 };
+	Baseline f = { 0 };
 	int listener;
 
 	if (argc != 3 && argc != 5)

@@ -42,13 +42,19 @@ void spare_directory_make(SpareDirectories *spares)
 
 void spare_directory_take(SpareDirectories *spares)
 {
-	char spare[32], name[32], text[TEXT_SIZE];
+	char spare[32], name[32];
 
-	memset(text, '.', sizeof(text));
 	g_snprintf(spare, sizeof(spare), "spare%u", spares->n);
 	g_snprintf(name, sizeof(name), "directory%u", spares->n++);
-	expect(write(spares->own, text, sizeof(text)) == sizeof(text), name);
 	expect(renameat(spares->root, spare, spares->root, name) == 0, name);
+}
+
+void spare_directory_fill(SpareDirectories *spares)
+{
+	char text[TEXT_SIZE];
+
+	memset(text, '.', sizeof(text));
+	expect(write(spares->own, text, sizeof(text)) == sizeof(text), "own");
 	close(spares->own);
 }
 

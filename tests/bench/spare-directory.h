@@ -14,7 +14,9 @@ typedef struct {
 void spare_directories_init(SpareDirectories *spares, const char *parent);
 /* One directory with its two files. */
 void spare_directory_make(SpareDirectories *spares);
-/* Writes the text of the one that was made, and gives it its name. */
+/* Gives the one that was made its name. */
 void spare_directory_take(SpareDirectories *spares);
+/* Writes the text of the one that was taken. */
+void spare_directory_fill(SpareDirectories *spares);
 /* Removes all that were taken. */
 void spare_directories_remove(SpareDirectories *spares);
