@@ -9,7 +9,8 @@
 #include "clock.h"
 #include "tree.h"
 
-#define SECTOR 512u
+#define SECTOR	   512u
+#define FRAME_HEAD 24 /* of a page in SQLite's log, written before the page */
 
 /* A file or directory, which may have several names. */
 typedef struct {
@@ -39,6 +40,7 @@ static struct {
 	GHashTable *now;     /* path -> Node */
 	GHashTable *durable; /* the same, as after a power failure */
 	GPtrArray *namings;
+	gboolean has_half_a_frame;
 } disk;
 
 static void node_free(gpointer data)
@@ -213,7 +215,13 @@ static void write_add(const char *path, const void *bytes, Write how)
 
 void disk_wrote(const char *path, const void *bytes, gsize size, off_t at)
 {
+	disk.has_half_a_frame = size == FRAME_HEAD && g_str_has_suffix(path, "-wal");
 	write_add(path, bytes, (Write){ .at = (gsize)at, .size = size });
+}
+
+gboolean disk_has_half_a_frame(void)
+{
+	return disk.has_half_a_frame;
 }
 
 void disk_truncated(const char *path, off_t size)

@@ -53,6 +53,8 @@ int disk_refuses_read(const char *path);
 int disk_refuses_open(void);
 /* When one of the two last refused something; 0: never. */
 gint64 disk_reading_failed_us(void);
+/* Returns whether the last write was the head of a page in SQLite's log, without the page. */
+gboolean disk_has_half_a_frame(void);
 void disk_made(const char *path, gboolean is_dir);
 void disk_renamed(const char *from, const char *to);
 void disk_removed(const char *path);

@@ -281,11 +281,25 @@ static gboolean file_copy(const char *from, const char *to)
 	       g_file_set_contents(to, bytes, (gssize)size, NULL);
 }
 
-static int column_add(void *data, int n, char **values, char **names)
+static int id_add(void *data, int n, char **values, char **names)
 {
-	if (data)
-		g_hash_table_add(data, g_strdup(values[0]));
-	else if (g_strcmp0(values[0], "ok") != 0)
+	g_hash_table_add(data, g_strdup(values[0]));
+	return 0;
+}
+
+/*
+ * The checksum of SQLite's log is linear: +1, -2 and +1 in three words of a page cancel out.  A list of
+ * free pages can differ by that from the page that the log had at the same place before, so that SQLite
+ * takes the head of a frame with the old page for a whole frame (regress/half-a-frame.trace).
+ */
+static int verdict_take(void *data, int n, char **values, char **names)
+{
+	gboolean *sound = data;
+
+	if (g_strcmp0(values[0], "ok") == 0)
+		return 0;
+	*sound = FALSE;
+	if (!disk_has_half_a_frame())
 		judge_fails("the database is damaged: %s", values[0]);
 	return 0;
 }
@@ -296,18 +310,19 @@ static int journal_take(void *data, int n, char **values, char **names)
 	return 0;
 }
 
-static void database_check(const char *path)
+static gboolean database_check(const char *path)
 {
+	gboolean sound = TRUE;
 	g_autoptr(GHashTable) ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	const GPtrArray *pods = pods_all();
 	sqlite3 *db = NULL;
 
 	if (sqlite3_open(path, &db) != SQLITE_OK ||
 	    sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_exec(db, "PRAGMA integrity_check(1)", column_add, NULL, NULL) != SQLITE_OK)
+	    sqlite3_exec(db, "PRAGMA integrity_check(1)", verdict_take, &sound, NULL) != SQLITE_OK)
 		judge_fails("the database cannot be read: %s", sqlite3_errmsg(db));
-	sqlite3_exec(db, "PRAGMA foreign_key_check", column_add, NULL, NULL);
-	sqlite3_exec(db, "SELECT id FROM allocations", column_add, ids, NULL);
+	sqlite3_exec(db, "PRAGMA foreign_key_check", verdict_take, &sound, NULL);
+	sqlite3_exec(db, "SELECT id FROM allocations", id_add, ids, NULL);
 	/* A life without CNI has no such table. */
 	sqlite3_exec(db, "SELECT container, state FROM module_cni_journal", journal_take, NULL,
 		     NULL);
@@ -320,6 +335,7 @@ static void database_check(const char *path)
 				judge_fails("an acknowledged allocation is not in the database: %s",
 					    grants[n]->id);
 	}
+	return sound;
 }
 
 /* A file with this name must be complete. */
@@ -339,7 +355,7 @@ static void cdi_check(void)
 }
 
 /* Reads a copy, because reading would change the database. */
-void judge_disk(void)
+gboolean judge_disk(void)
 {
 	g_autofree char *db = g_build_filename(node_state_dir(), "rdmad.db", NULL);
 	g_autofree char *wal = g_strconcat(db, "-wal", NULL);
@@ -349,10 +365,8 @@ void judge_disk(void)
 
 	cdi_check();
 	file_copy(wal, copy_wal);
-	if (file_copy(db, copy)) {
-		database_check(copy);
-		return;
-	}
+	if (file_copy(db, copy))
+		return database_check(copy);
 	for (guint i = 0; i < pods->len; i++) {
 		const Grant *grants[POD_GRANTS_MAX];
 
@@ -360,6 +374,7 @@ void judge_disk(void)
 			judge_fails("the database is gone, and %s lives",
 				    ((const Pod *)pods->pdata[i])->name);
 	}
+	return TRUE;
 }
 
 /* ---- liveness ---- */

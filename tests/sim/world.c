@@ -168,7 +168,8 @@ static void live(void)
 	if (judge_verdict())
 		return;
 	actions_life_ended(how);
-	judge_disk();
+	if (!judge_disk())
+		world.phase = PHASE_OVER;
 	decisions_note(world.decisions, "life %d %" G_GINT64_FORMAT, how, clock_now_us());
 	if (world.phase == PHASE_OVER)
 		return;
