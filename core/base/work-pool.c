@@ -167,7 +167,10 @@ static void pool_run(RdmadWorkPool *pool, RdmadJob *job)
 		return;
 	}
 	g_queue_push_tail(&pool->finished, job);
+	/* Wakes without the lock, for which the loop would wait at once. */
+	pthread_mutex_unlock(&pool->lock);
 	pool_wake(pool);
+	pthread_mutex_lock(&pool->lock);
 }
 
 static void *pool_thread(void *arg)
@@ -266,12 +269,12 @@ gboolean rdmad_work_pool_push(RdmadWorkPool *pool, RdmadJob *job, guint *grow_ms
 			    "%s: %u jobs are waiting already", job->klass->name, QUEUE_MAX);
 	else
 		ok = pool_add_thread(pool, refusable ? error : NULL) || !refusable;
-	if (ok) {
+	if (ok)
 		g_queue_push_tail(&pool->waiting, job);
-		pthread_cond_signal(&pool->work);
-	}
 	*grow_ms = pool_grow_delay_ms(pool);
 	pthread_mutex_unlock(&pool->lock);
+	if (ok)
+		pthread_cond_signal(&pool->work);
 	return ok;
 }
 
