@@ -69,7 +69,7 @@ struct CollectorRequest {
 	Slot *slots;
 	guint n_slots, missing;
 	gint64 began_us, patience_us;
-	RdmadEvent *end; /* the deadline, or the next turn of the loop when no sample is missing */
+	RdmadEvent *end; /* the deadline, or at once on the loop when no sample is missing */
 	CollectorFunc fn;
 	gpointer data;
 };
@@ -96,7 +96,7 @@ static void slot_answer(Slot *slot, DeviceSample *sample)
 	slot->sample = sample ? device_sample_ref(sample) : NULL;
 	/* Calls `fn` from the loop, because it may start or end other requests. */
 	if (--request->missing == 0)
-		rdmad_event_arm(request->end, 0);
+		rdmad_event_arm_for_turn(request->end);
 }
 
 /* `sample` NULL: the device was removed and is left out. */
