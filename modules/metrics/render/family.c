@@ -85,8 +85,10 @@ struct Family {
 	gsize sample_size;
 	Text body;
 	guint64 n_series;
-	guint expected;	  /* series */
-	GHashTable *seen; /* labels; NULL: not guarded */
+	guint expected;	       /* series */
+	GStringChunk *guarded; /* of the set, for the labels of each series; NULL: not guarded */
+	char *first;	       /* labels of the first series */
+	GHashTable *seen;      /* labels; NULL: fewer than two series */
 };
 
 struct FamilySet {
@@ -203,8 +205,7 @@ static Family *family_new(GStringChunk *strings, const char *name, const FamilyC
 	family->unit = unit_fits(name, klass) ? g_string_chunk_insert(strings, klass->unit) : NULL;
 	family->help = g_string_chunk_insert(strings, klass->help);
 	family->owner = owner ? g_string_chunk_insert(strings, owner) : NULL;
-	if (klass->guarded)
-		family->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	family->guarded = klass->guarded ? strings : NULL;
 	return family;
 }
 
@@ -334,13 +335,25 @@ guint64 family_set_series(const FamilySet *set)
 
 /* ---- series ---- */
 
+/* Makes no table for one series, because most of rdmad's own families have one. */
 static gboolean guard_passes(Family *family, const Labels *labels)
 {
 	const Text *text = labels ? &labels->text : &(const Text){ 0 };
+	char *key;
 
-	return !family->seen ||
-	       g_hash_table_add(family->seen,
-				g_strndup(text->start ? text->start : "", text->length));
+	if (!family->guarded)
+		return TRUE;
+	key = g_string_chunk_insert_len(family->guarded, text->start ? text->start : "",
+					(gssize)text->length);
+	if (!family->first) {
+		family->first = key;
+		return TRUE;
+	}
+	if (!family->seen) {
+		family->seen = g_hash_table_new(g_str_hash, g_str_equal);
+		g_hash_table_add(family->seen, family->first);
+	}
+	return g_hash_table_add(family->seen, key);
 }
 
 /* Writes `name{labels} ` and reserves room for a number and the end of the line. */
