@@ -284,6 +284,8 @@ void actions_life_ended(LifeEnd how)
 	relay_life_ended(how);
 	if (!relay_holds())
 		judge_hand_over_disturbed();
+	else if (how == LIFE_FAILED)
+		judge_successor_failed();
 	admission_given_up();
 	node_configure(NODE_CONFIG_SAME); /* the operator has corrected an invalid configuration */
 	if (actions.power_fails)

@@ -19,6 +19,7 @@ static struct {
 	guint kept[NODE_RESOURCES];  /* kubelet's endpoint, which must stay; 0: it need not */
 	guint given[NODE_RESOURCES]; /* the one whose connection was given */
 	gint64 moved_us;	     /* when the last part was given or taken over */
+	gint64 failed_us;	     /* when a successor could not start */
 } hand_over;
 
 void judge_hand_over_begin(void)
@@ -51,8 +52,15 @@ void judge_given(const char *part)
 			hand_over.given[i] = kubelet_endpoint(node_resources[i].name);
 }
 
+void judge_successor_failed(void)
+{
+	hand_over.failed_us = clock_now_us();
+}
+
 gint64 judge_hand_over_takes_us(gint64 took_us)
 {
+	if (hand_over.failed_us > clock_now_us() - took_us)
+		return took_us;
 	return hand_over.moved_us > clock_now_us() - took_us - TAKES_US ? TAKES_US : 0;
 }
 

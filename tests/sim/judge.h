@@ -61,6 +61,8 @@ void judge_hand_over_failed(void);
 void judge_hand_over_disturbed(void);
 /* Call when rdmad has given a part. */
 void judge_given(const char *part);
+/* Call when a successor that has parts could not start, as without a working disk. */
+void judge_successor_failed(void);
 /* Returns how much longer a call may take that began so long ago. */
 gint64 judge_hand_over_takes_us(gint64 took_us);
 void judge_hand_over_look(void);
