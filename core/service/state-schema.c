@@ -4,6 +4,7 @@
 
 #include <rdmad/allocations.h>
 #include <rdmad/error.h>
+#include <rdmad/log.h>
 #include <string.h>
 
 #define APPLICATION_ID 0x52444d41 /* "RDMA" */
@@ -302,15 +303,55 @@ static gboolean set_unsound(RdmadState *state, GError **error, char *verdict)
 	return FALSE;
 }
 
-static gboolean integrity_check(RdmadState *state, GError **error)
+static gboolean line_is_of_free_pages(const char *line)
+{
+	return strstr(line, "reelist: size is ") ||
+	       (g_str_has_prefix(line, "Page ") && g_str_has_suffix(line, " is never used"));
+}
+
+/* No row is in a free page. */
+static gboolean verdict_is_of_free_pages(const char *verdict)
+{
+	g_auto(GStrv) lines = g_strsplit(verdict, "\n", -1);
+	gboolean found = FALSE;
+
+	for (char **line = lines; *line; line++) {
+		if (g_str_has_prefix(*line, "***") || !**line)
+			continue;
+		if (!line_is_of_free_pages(*line))
+			return FALSE;
+		found = TRUE;
+	}
+	return found;
+}
+
+/* The checksum of SQLite's log is linear.  After a kill in the middle of a frame, the page that the log had
+ * there before may have the checksum of the new one, as happens with the list of free pages. */
+static gboolean free_pages_rebuild(RdmadState *state, GError **error)
+{
+	rdmad_warn("database %s: its list of free pages is wrong; it is written anew", state->path);
+	return run(state, "PRAGMA temp_store = MEMORY; VACUUM", error);
+}
+
+static gboolean pages_check(RdmadState *state, gboolean rebuild, GError **error)
 {
 	g_autofree char *verdict = query(state, "PRAGMA integrity_check(1)", error);
-	g_autofree char *orphan = NULL, *twice = NULL;
 
 	if (!verdict)
 		return FALSE;
-	if (strcmp(verdict, "ok") != 0)
-		return set_unsound(state, error, verdict);
+	if (strcmp(verdict, "ok") == 0)
+		return TRUE;
+	if (rebuild && verdict_is_of_free_pages(verdict))
+		return free_pages_rebuild(state, error) && pages_check(state, FALSE, error);
+	return set_unsound(state, error, verdict);
+}
+
+static gboolean integrity_check(RdmadState *state, GError **error)
+{
+	g_autofree char *orphan = NULL, *twice = NULL;
+
+	if (!pages_check(state, TRUE, error))
+		return FALSE;
 	orphan = query(state, "PRAGMA foreign_key_check", error);
 	if (!orphan)
 		return FALSE;

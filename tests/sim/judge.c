@@ -291,17 +291,16 @@ static int id_add(void *data, int n, char **values, char **names)
 /*
  * The checksum of SQLite's log is linear: +1, -2 and +1 in three words of a page cancel out.  A list of
  * free pages can differ by that from the page that the log had at the same place before, so that SQLite
- * takes the head of a frame with the old page for a whole frame (regress/half-a-frame.trace).
+ * takes the head of a frame with the old page for a whole frame (regress/half-a-frame.trace).  The next life
+ * mends it.
  */
 static int verdict_take(void *data, int n, char **values, char **names)
 {
-	gboolean *sound = data;
+	const char *verdict = values[0] ? values[0] : "";
 
-	if (g_strcmp0(values[0], "ok") == 0)
-		return 0;
-	*sound = FALSE;
-	if (!disk_has_half_a_frame())
-		judge_fails("the database is damaged: %s", values[0]);
+	if (!g_str_equal(verdict, "ok") &&
+	    !(disk_has_half_a_frame() && strstr(verdict, "freelist: size is")))
+		judge_fails("the database is damaged: %s", verdict);
 	return 0;
 }
 
@@ -311,18 +310,17 @@ static int journal_take(void *data, int n, char **values, char **names)
 	return 0;
 }
 
-static gboolean database_check(const char *path)
+static void database_check(const char *path)
 {
-	gboolean sound = TRUE;
 	g_autoptr(GHashTable) ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	const GPtrArray *pods = pods_all();
 	sqlite3 *db = NULL;
 
 	if (sqlite3_open(path, &db) != SQLITE_OK ||
 	    sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_exec(db, "PRAGMA integrity_check(1)", verdict_take, &sound, NULL) != SQLITE_OK)
+	    sqlite3_exec(db, "PRAGMA integrity_check(1)", verdict_take, NULL, NULL) != SQLITE_OK)
 		judge_fails("the database cannot be read: %s", sqlite3_errmsg(db));
-	sqlite3_exec(db, "PRAGMA foreign_key_check", verdict_take, &sound, NULL);
+	sqlite3_exec(db, "PRAGMA foreign_key_check", verdict_take, NULL, NULL);
 	sqlite3_exec(db, "SELECT id FROM allocations", id_add, ids, NULL);
 	/* A life without CNI has no such table. */
 	sqlite3_exec(db, "SELECT container, state FROM module_cni_journal", journal_take, NULL,
@@ -336,7 +334,6 @@ static gboolean database_check(const char *path)
 				judge_fails("an acknowledged allocation is not in the database: %s",
 					    grants[n]->id);
 	}
-	return sound;
 }
 
 /* A file with this name must be complete. */
@@ -356,7 +353,7 @@ static void cdi_check(void)
 }
 
 /* Reads a copy, because reading would change the database. */
-gboolean judge_disk(void)
+void judge_disk(void)
 {
 	g_autofree char *db = g_build_filename(node_state_dir(), "rdmad.db", NULL);
 	g_autofree char *wal = g_strconcat(db, "-wal", NULL);
@@ -366,8 +363,10 @@ gboolean judge_disk(void)
 
 	cdi_check();
 	file_copy(wal, copy_wal);
-	if (file_copy(db, copy))
-		return database_check(copy);
+	if (file_copy(db, copy)) {
+		database_check(copy);
+		return;
+	}
 	for (guint i = 0; i < pods->len; i++) {
 		const Grant *grants[POD_GRANTS_MAX];
 
@@ -375,7 +374,6 @@ gboolean judge_disk(void)
 			judge_fails("the database is gone, and %s lives",
 				    ((const Pod *)pods->pdata[i])->name);
 	}
-	return TRUE;
 }
 
 /* ---- liveness ---- */

@@ -45,8 +45,8 @@ void judge_unready(const char *error);
 void judge_checked(const Sandbox *sandbox, const char *error);
 /* Call after each step. */
 void judge_check(void);
-/* Call between two lives, after a power failure if there was one.  FALSE: the run cannot continue. */
-gboolean judge_disk(void);
+/* Call between two lives, after a power failure if there was one. */
+void judge_disk(void);
 /* Call when there have been no faults for a long time. */
 void judge_quiet(void);
 

@@ -168,8 +168,7 @@ static void live(void)
 	if (judge_verdict())
 		return;
 	actions_life_ended(how);
-	if (!judge_disk())
-		world.phase = PHASE_OVER;
+	judge_disk();
 	decisions_note(world.decisions, "life %d %" G_GINT64_FORMAT, how, clock_now_us());
 	if (world.phase == PHASE_OVER)
 		return;

@@ -572,6 +572,36 @@ static void test_a_damaged_database_is_set_aside(Fixture *f, gconstpointer data)
 	}
 }
 
+static void number_of_free_pages_set(Fixture *f, guint8 n)
+{
+	g_autofree char *bytes = NULL;
+	gsize size;
+
+	g_assert_true(g_file_get_contents(f->db, &bytes, &size, NULL));
+	bytes[39] = (char)n; /* the last of four bytes, by the file format */
+	g_assert_true(g_file_set_contents(f->db, bytes, (gssize)size, NULL));
+}
+
+/* No allocation is in a free page. */
+static void test_a_wrong_list_of_free_pages_loses_nothing(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadState) state = NULL;
+	g_autoptr(GPtrArray) allocations = NULL;
+	g_autofree char *aside = NULL;
+
+	fill(f, 60);
+	execute(f, "DELETE FROM attachments");
+	execute(f, "DELETE FROM allocations WHERE seq > (SELECT min(seq) + 2 FROM allocations)");
+	number_of_free_pages_set(f, 99);
+	state = open_state(f, &aside);
+	g_assert_null(aside);
+	allocations = load(state);
+	g_assert_cmpuint(allocations->len, ==, 3);
+	g_clear_pointer(&state, rdmad_state_close);
+	state = open_state(f, &aside);
+	g_assert_null(aside);
+}
+
 /* With any wrong byte, the state opens, and a damaged file is kept. */
 static void test_any_flipped_byte_opens(Fixture *f, gconstpointer data)
 {
@@ -731,6 +761,7 @@ const UnitTest unit_tests[] = {
 	TEST(the_log_is_copied_by_the_loop),
 	TEST(the_files_are_private),
 	TEST(a_damaged_database_is_set_aside),
+	TEST(a_wrong_list_of_free_pages_loses_nothing),
 	TEST(any_flipped_byte_opens),
 	TEST(two_in_one_second_have_two_names),
 	TEST(a_newer_database_is_refused_and_left),
