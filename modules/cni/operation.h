@@ -41,8 +41,7 @@ struct CniOperation {
 
 	/* Of a running ADD or CHECK. */
 	gboolean asked_pods, asked_api;
-	gboolean
-		unnamed; /* an allocation had no pod when podresources was asked, or when it ended */
+	gboolean unnamed; /* the pod of an allocation, which may have ended since, was not known */
 	RdmadPodQuery *query; /* of the pod's annotations; NULL: not running */
 	guint undone_nics;    /* of its earlier attachment; 0: there is none */
 	CniAttachment *attachment;
