@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "judge.h"
 
-#include <glib/gstdio.h>
-#include <jansson.h>
 #include <rdmad/allocation-dir.h>
-#include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -36,13 +33,6 @@ static struct {
 	guint64 changes; /* number of file changes at the last check */
 } judge;
 
-/* The world has one thread, and nobody reads SQLite's statistics, so that it needs no locks. */
-void judge_make(void)
-{
-	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
-	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-}
-
 void judge_begin(Decisions *decisions)
 {
 	judge.decisions = decisions;
@@ -51,6 +41,7 @@ void judge_begin(Decisions *decisions)
 	judge.unanswered = 0;
 	judge.restarted = judge.forgotten = FALSE;
 	judge.hung_us = 0;
+	judge_disk_begin();
 	judge_network_begin(decisions);
 	judge_hand_over_begin();
 	g_clear_pointer(&judge.verdict, g_free);
@@ -58,6 +49,7 @@ void judge_begin(Decisions *decisions)
 
 void judge_end(void)
 {
+	judge_disk_end();
 	judge_network_end();
 	g_hash_table_unref(judge.answered);
 	g_hash_table_unref(judge.whole);
@@ -180,14 +172,6 @@ void judge_second(gboolean refused, guint64 changes)
 		judge_fails("a second rdmad changes files: %u changes", (guint)changes);
 }
 
-/* Returns NULL if the file is incomplete. */
-static json_t *json_of_file(const char *path)
-{
-	g_autofree char *text = NULL;
-
-	return g_file_get_contents(path, &text, NULL, NULL) ? json_loads(text, 0, NULL) : NULL;
-}
-
 /* Returns the number of the file's last change, which is unique (tree.c); 0: there is no file. */
 static gsize change_of(const char *path)
 {
@@ -205,7 +189,7 @@ static void directory_check(const Pod *pod)
 
 	if (change && GPOINTER_TO_SIZE(g_hash_table_lookup(judge.whole, pod->had->id)) == change)
 		return;
-	object = json_of_file(file);
+	object = judge_json(file);
 	if (object)
 		g_hash_table_replace(judge.whole, g_strdup(pod->had->id), GSIZE_TO_POINTER(change));
 	else
@@ -268,112 +252,6 @@ void judge_check(void)
 	judge_hand_over_look();
 	if (life_allocations())
 		unknown_check();
-}
-
-/* ---- the disk ---- */
-
-static gboolean file_copy(const char *from, const char *to)
-{
-	g_autofree char *bytes = NULL;
-	gsize size;
-
-	g_unlink(to);
-	return g_file_get_contents(from, &bytes, &size, NULL) &&
-	       g_file_set_contents(to, bytes, (gssize)size, NULL);
-}
-
-static int id_add(void *data, int n, char **values, char **names)
-{
-	g_hash_table_add(data, g_strdup(values[0]));
-	return 0;
-}
-
-/*
- * The checksum of SQLite's log is linear: +1, -2 and +1 in three words of a page cancel out.  A list of
- * free pages can differ by that from the page that the log had at the same place before, so that SQLite
- * takes the head of a frame with the old page for a whole frame (regress/half-a-frame.trace).  The next life
- * mends it.
- */
-static int verdict_take(void *data, int n, char **values, char **names)
-{
-	const char *verdict = values[0] ? values[0] : "";
-
-	if (!g_str_equal(verdict, "ok") &&
-	    !(disk_has_half_a_frame() && strstr(verdict, "freelist: size is")))
-		judge_fails("the database is damaged: %s", verdict);
-	return 0;
-}
-
-static int journal_take(void *data, int n, char **values, char **names)
-{
-	judge_network_journal(values[0], values[1]);
-	return 0;
-}
-
-static void database_check(const char *path)
-{
-	g_autoptr(GHashTable) ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	const GPtrArray *pods = pods_all();
-	sqlite3 *db = NULL;
-
-	if (sqlite3_open(path, &db) != SQLITE_OK ||
-	    sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_exec(db, "PRAGMA integrity_check(1)", verdict_take, NULL, NULL) != SQLITE_OK)
-		judge_fails("the database cannot be read: %s", sqlite3_errmsg(db));
-	sqlite3_exec(db, "PRAGMA foreign_key_check", verdict_take, NULL, NULL);
-	sqlite3_exec(db, "SELECT id FROM allocations", id_add, ids, NULL);
-	/* A life without CNI has no such table. */
-	sqlite3_exec(db, "SELECT container, state FROM module_cni_journal", journal_take, NULL,
-		     NULL);
-	sqlite3_close(db);
-	for (guint i = 0; i < pods->len; i++) {
-		const Grant *grants[POD_GRANTS_MAX];
-
-		for (guint n = pod_grants(pods->pdata[i], grants); n-- > 0;)
-			if (!g_hash_table_contains(ids, grants[n]->id))
-				judge_fails("an acknowledged allocation is not in the database: %s",
-					    grants[n]->id);
-	}
-}
-
-/* A file with this name must be complete. */
-static void cdi_check(void)
-{
-	g_autoptr(GDir) dir = g_dir_open(node_cdi_dir(), 0, NULL);
-	const char *name;
-
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *path = g_build_filename(node_cdi_dir(), name, NULL);
-		json_t *object = *name == '.' ? NULL : json_of_file(path);
-
-		if (*name != '.' && !object)
-			judge_fails("a CDI file is not whole: %s", name);
-		json_decref(object);
-	}
-}
-
-/* Reads a copy, because reading would change the database. */
-void judge_disk(void)
-{
-	g_autofree char *db = g_build_filename(node_state_dir(), "rdmad.db", NULL);
-	g_autofree char *wal = g_strconcat(db, "-wal", NULL);
-	g_autofree char *copy = g_strconcat(node_run_dir(), "-copy.db", NULL);
-	g_autofree char *copy_wal = g_strconcat(copy, "-wal", NULL);
-	const GPtrArray *pods = pods_all();
-
-	cdi_check();
-	file_copy(wal, copy_wal);
-	if (file_copy(db, copy)) {
-		database_check(copy);
-		return;
-	}
-	for (guint i = 0; i < pods->len; i++) {
-		const Grant *grants[POD_GRANTS_MAX];
-
-		if (pod_grants(pods->pdata[i], grants))
-			judge_fails("the database is gone, and %s lives",
-				    ((const Pod *)pods->pdata[i])->name);
-	}
 }
 
 /* ---- liveness ---- */

@@ -7,12 +7,12 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "decisions.h"
 #include "pods.h"
 #include "runtime.h"
 
-/* Call once, before rdmad first opens its database. */
-void judge_make(void);
 void judge_begin(Decisions *decisions);
 void judge_end(void);
 /* Records the first violation, which ends the run. */
@@ -45,10 +45,19 @@ void judge_unready(const char *error);
 void judge_checked(const Sandbox *sandbox, const char *error);
 /* Call after each step. */
 void judge_check(void);
-/* Call between two lives, after a power failure if there was one. */
-void judge_disk(void);
 /* Call when there have been no faults for a long time. */
 void judge_quiet(void);
+
+/* ---- judge-disk.c ---- */
+
+/* Call once, before rdmad first opens its database. */
+void judge_disk_make(void);
+void judge_disk_begin(void);
+void judge_disk_end(void);
+/* Call between two lives, after a power failure if there was one. */
+void judge_disk(void);
+/* Returns a new reference, or NULL if the file is incomplete. */
+json_t *judge_json(const char *path);
 
 /* ---- judge-hand-over.c ---- */
 

@@ -191,7 +191,7 @@ gboolean world_run(Decisions *decisions)
 void world_make(void)
 {
 	world.root = TREE_ROOT;
-	judge_make();
+	judge_disk_make();
 	machine_make(TREE_ROOT "/machine");
 }
 
