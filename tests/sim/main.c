@@ -26,6 +26,7 @@
 #include "exhaustive.h"
 #include "judge.h"
 #include "life.h"
+#include "memory.h"
 #include "plants.h"
 #include "shrink.h"
 #include "world.h"
@@ -132,7 +133,25 @@ static guint64 seed_run(guint64 seed, const Options *options, gboolean *ok)
 	return decisions_hash(decisions);
 }
 
-/* Repeats every hundredth run: another hash means that something depends on no decision. */
+/*
+ * Repeats every hundredth run.  Another hash means that something depends on no decision.  Another number of
+ * blocks means that the run leaks: what the first run keeps for all later ones is there already.
+ */
+static gboolean seed_repeat(guint64 seed, guint64 hash, const Options *options)
+{
+	const gsize blocks = memory_blocks ? memory_blocks() : 0;
+	gboolean ok;
+
+	if (seed_run(seed, options, &ok) != hash || !ok)
+		printf("# seed %" G_GUINT64_FORMAT " is not deterministic\n", seed);
+	else if (memory_blocks && memory_blocks() != blocks)
+		printf("# seed %" G_GUINT64_FORMAT " leaks: %+" G_GSSIZE_FORMAT " blocks\n", seed,
+		       (gssize)(memory_blocks() - blocks));
+	else
+		return TRUE;
+	return FALSE;
+}
+
 static gboolean seed_check(guint64 seed, const Options *options)
 {
 	gboolean ok;
@@ -140,10 +159,7 @@ static gboolean seed_check(guint64 seed, const Options *options)
 
 	if (!ok || (seed % 100 != 0 && !options->twice))
 		return ok;
-	if (seed_run(seed, options, &ok) == hash && ok)
-		return TRUE;
-	printf("# seed %" G_GUINT64_FORMAT " is not deterministic\n", seed);
-	return FALSE;
+	return seed_repeat(seed, hash, options);
 }
 
 static void print_totals(const Options *options, gint64 began_us)
