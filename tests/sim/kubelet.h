@@ -43,8 +43,6 @@ RdmadLoop *kubelet_loop(void);
 gboolean kubelet_is_up(void);
 /* Returns the ID of its process; 0: it does not run. */
 guint kubelet_pid(void);
-/* Returns whether an Allocate is pending. */
-gboolean kubelet_is_admitting(void);
 void kubelet_start(void);
 /* `forgets`: the checkpoint is lost. */
 void kubelet_stop(gboolean forgets);
@@ -55,29 +53,56 @@ void kubelet_wipe_sockets(void);
 /* Admits waiting pods, and starts the containers of admitted pods. */
 void kubelet_sync_pods(void);
 
-/* ---- functions for the judge ---- */
+/* ---- kubelet-endpoints.c ---- */
 
 typedef struct {
 	char *slot;
 	gboolean healthy;
 } ListedSlot;
 
+/* A connection to a plugin. */
+typedef struct Endpoint Endpoint;
+
 /* Returns an array of ListedSlot; NULL: the resource is not registered. */
 const GPtrArray *kubelet_list(const char *resource);
-
-/* ---- for podresources.c ---- */
-
 /* Returns whether kubelet has removed the devices of an endpoint that it stopped, with any list since. */
 gboolean kubelet_has_removed(const char *resource);
-
-/* ---- for containers.c ---- */
-
 /* Returns whether the plugin requires PreStartContainer; sets `*channel` to NULL if it is away. */
 gboolean kubelet_pre_start(const char *resource, RdmadGrpcChannel **channel);
-
-/* ---- for the judge ---- */
-
 /* Returns the number of the endpoint to which kubelet sends Allocate; 0: there is none. */
 guint kubelet_endpoint(const char *resource);
 /* Returns the number of endpoints with an open stream. */
 guint kubelet_endpoints(const char *resource);
+
+/* Returns the endpoint to which kubelet sends Allocate, or NULL. */
+const Endpoint *kubelet_endpoint_find(const char *resource);
+RdmadGrpcChannel *kubelet_endpoint_channel(const Endpoint *endpoint);
+/* Connects to a plugin that registers; `registering` is the call to respond to, or NULL. */
+void kubelet_endpoint_connect(const char *resource, const char *path, gboolean pre_start,
+			      RdmadGrpcCall *registering);
+/* Call when a socket was removed: closes the connection to it. */
+void kubelet_endpoint_lose(const char *path);
+/* Closes the connections whose ListAndWatch has ended. */
+void kubelet_endpoints_sweep(void);
+void kubelet_endpoints_start(const KubeletEra *era, Decisions *decisions);
+void kubelet_endpoints_stop(void);
+/* Of kubelet.c: a list of devices was received. */
+void kubelet_has_listed(const char *resource);
+
+/* ---- kubelet-registry.c ---- */
+
+/* `dir` stays until the stop. */
+void kubelet_registry_start(const char *dir);
+void kubelet_registry_stop(void);
+
+/* ---- kubelet-admission.c ---- */
+
+void kubelet_admission_begin(const KubeletOps *ops, Decisions *decisions);
+/* Returns whether an Allocate is pending. */
+gboolean kubelet_is_admitting(void);
+void kubelet_admit_pods(void);
+/* Call when a connection is closed: rejects the pod whose Allocate is pending on it. */
+void kubelet_admission_lose(const Endpoint *endpoint);
+/* Pods whose admission was interrupted are admitted again, and so are forgotten pods that do not
+ * run.  The checkpoint has what an init container was given before the interruption. */
+void kubelet_admission_stop(gboolean forgets);
