@@ -64,6 +64,9 @@ class Sim(unittest.TestCase):
         print("\n".join("# " + line for line in done.stdout.splitlines()[-40:]), flush=True)
         self.assert_holds(done)
 
+    def test_repeated_runs_leave_as_many_blocks(self):
+        self.assert_holds(run("--seed", 690675000, "--steps", 5000, "--twice", "--all"))
+
     def test_it_leaves_no_file(self):
         with subprocess.Popen([SIM, "--seed", "1"], stdout=subprocess.DEVNULL) as process:
             self.assertEqual(process.wait(), 0)
