@@ -175,15 +175,30 @@ void erdma_journal_close(ErdmaJournal *journal)
 	g_free(journal);
 }
 
-ErdmaJournalEntry *erdma_journal_entry(ErdmaJournal *journal, const RdmadMac *mac)
+static ErdmaJournalEntry *entry_find(const ErdmaJournal *journal, const RdmadMac *mac)
 {
-	ErdmaJournalEntry *entry;
-
 	for (guint i = 0; i < journal->entries->len; i++) {
-		entry = journal->entries->pdata[i];
+		ErdmaJournalEntry *entry = journal->entries->pdata[i];
+
 		if (rdmad_mac_equal(&entry->mac, mac))
 			return entry;
 	}
+	return NULL;
+}
+
+gboolean erdma_journal_has(const ErdmaJournal *journal, const RdmadMac *mac)
+{
+	const ErdmaJournalEntry *entry = entry_find(journal, mac);
+
+	return entry && entry->done;
+}
+
+ErdmaJournalEntry *erdma_journal_entry(ErdmaJournal *journal, const RdmadMac *mac)
+{
+	ErdmaJournalEntry *entry = entry_find(journal, mac);
+
+	if (entry)
+		return entry;
 	entry = g_new0(ErdmaJournalEntry, 1);
 	entry->mac = *mac;
 	g_ptr_array_add(journal->entries, entry);

@@ -23,6 +23,8 @@ void erdma_journal_close(ErdmaJournal *journal);
 
 /* Returns the entry of a NIC, and makes it if it is missing.  Valid until the journal is closed. */
 ErdmaJournalEntry *erdma_journal_entry(ErdmaJournal *journal, const RdmadMac *mac);
+/* Returns whether rdmad has set addresses on a NIC. */
+gboolean erdma_journal_has(const ErdmaJournal *journal, const RdmadMac *mac);
 /* Take ownership of `network`.  After an error the entry is unchanged. */
 gboolean erdma_journal_set_done(ErdmaJournal *journal, ErdmaJournalEntry *entry,
 				ErdmaNicNetwork *network, GError **error);

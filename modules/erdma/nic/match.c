@@ -27,15 +27,6 @@ gboolean erdma_is_device(const RdmadDevice *dev)
 
 /* ---- MAC and GUID ---- */
 
-static gboolean link_has_mac(const RdmadLink *link, const RdmadMac *mac)
-{
-	/* A bond sets its own MAC on its members; the driver uses the permanent one. */
-	const char *text = link->permanent_mac ?: link->mac;
-	RdmadMac own;
-
-	return text && rdmad_mac_parse(text, &own) && rdmad_mac_equal(&own, mac);
-}
-
 /* Links above other links share the MAC of those. */
 static gboolean is_stacked(const RdmadLink *link)
 {
@@ -43,6 +34,14 @@ static gboolean is_stacked(const RdmadLink *link)
 					     "macvtap", "ipvlan", "ipvtap", "vrf",  NULL };
 
 	return link->kind && g_strv_contains(kinds, link->kind);
+}
+
+gboolean erdma_link_mac(const RdmadLink *link, RdmadMac *mac)
+{
+	/* A bond sets its own MAC on its members; the driver uses the permanent one. */
+	const char *text = link->permanent_mac ?: link->mac;
+
+	return text && !is_stacked(link) && rdmad_mac_parse(text, mac);
 }
 
 /* ---- matching ---- */
@@ -72,8 +71,9 @@ static const RdmadLink *link_of_mac(const ErdmaView *view, const RdmadMac *mac, 
 
 	for (guint i = 0; i < view->links->len; i++) {
 		const RdmadLink *link = view->links->pdata[i];
+		RdmadMac own;
 
-		if (is_stacked(link) || !link_has_mac(link, mac))
+		if (!erdma_link_mac(link, &own) || !rdmad_mac_equal(&own, mac))
 			continue;
 		if (found) {
 			char text[RDMAD_MAC_TEXT];

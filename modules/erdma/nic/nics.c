@@ -339,7 +339,7 @@ static const ErdmaNicNetwork *metadata_of(const ErdmaNics *nics, const ErdmaJour
 /* ---- look ---- */
 
 static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *matches,
-		     const ErdmaMatch *match, ErdmaNic *nic)
+		     const GArray *managed, const ErdmaMatch *match, ErdmaNic *nic)
 {
 	const ErdmaJournalEntry *entry = erdma_journal_entry(nics->journal, &match->mac);
 	const gboolean failed = nic->metadata_error && rdmad_now_us() < nic->metadata_not_before_us;
@@ -351,6 +351,7 @@ static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *ma
 		.metadata = metadata_of(nics, entry, failed),
 		.metadata_failed = failed,
 		.done = entry->done,
+		.managed = managed,
 		.primary_mac = erdma_journal_primary(nics->journal),
 	};
 	g_autoptr(ErdmaPlan) plan = erdma_plan(&input);
@@ -382,6 +383,20 @@ static GPtrArray *matches_make(const ErdmaNics *nics, const ErdmaView *view)
 			g_ptr_array_add(matches, erdma_match(dev, view));
 	}
 	return matches;
+}
+
+static GArray *managed_find(const ErdmaNics *nics, const ErdmaView *view)
+{
+	GArray *managed = g_array_new(FALSE, FALSE, sizeof(int));
+
+	for (guint i = 0; i < view->links->len; i++) {
+		const RdmadLink *link = view->links->pdata[i];
+		RdmadMac mac;
+
+		if (erdma_link_mac(link, &mac) && erdma_journal_has(nics->journal, &mac))
+			g_array_append_val(managed, link->ifindex);
+	}
+	return managed;
 }
 
 static void nics_sweep(ErdmaNics *nics)
@@ -420,6 +435,7 @@ static void retry_arm(ErdmaNics *nics)
 static void plan_all(ErdmaNics *nics, const ErdmaView *view)
 {
 	g_autoptr(GPtrArray) matches = matches_make(nics, view);
+	g_autoptr(GArray) managed = managed_find(nics, view);
 
 	for (guint i = 0; i < matches->len; i++) {
 		const ErdmaMatch *match = matches->pdata[i];
@@ -429,7 +445,7 @@ static void plan_all(ErdmaNics *nics, const ErdmaView *view)
 			nic = erdma_nic_new(match);
 			g_ptr_array_add(nics->all, nic);
 		}
-		nic_plan(nics, view, matches, match, nic);
+		nic_plan(nics, view, matches, managed, match, nic);
 	}
 	nics_sweep(nics);
 	retry_arm(nics);

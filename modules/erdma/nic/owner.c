@@ -77,29 +77,40 @@ static gboolean is_foreign(const ErdmaView *view, const RdmadLink *link, char **
 
 #define NO_ROUTE G_MAXUINT64
 
-/* Returns the lowest metric of the default routes, not made by rdmad, of one link or of all other
- * links. */
-static guint64 default_metric(const ErdmaView *view, int ifindex, gboolean others)
+static gboolean is_managed(const ErdmaPlanInput *in, int ifindex)
+{
+	for (guint i = 0; i < in->managed->len; i++)
+		if (g_array_index(in->managed, int, i) == ifindex)
+			return TRUE;
+	return FALSE;
+}
+
+/* Returns the lowest metric of the default routes, not made by rdmad, of one link, or of all others that
+ * rdmad does not manage: a DHCP client may add such a route to a managed NIC. */
+static guint64 default_metric(const ErdmaPlanInput *in, int ifindex, gboolean others)
 {
 	guint64 lowest = NO_ROUTE;
 
-	for (guint i = 0; i < view->routes->len; i++) {
-		const RdmadRoute *route = view->routes->pdata[i];
+	for (guint i = 0; i < in->view->routes->len; i++) {
+		const RdmadRoute *route = in->view->routes->pdata[i];
 
 		if (!erdma_route_is_default(route) || route->protocol == ERDMA_PROTOCOL)
 			continue;
-		for (guint hop = 0; hop < route->n_hops; hop++)
-			if ((route->hops[hop].ifindex != ifindex) == others)
+		for (guint hop = 0; hop < route->n_hops; hop++) {
+			const int of = route->hops[hop].ifindex;
+
+			if (others ? of != ifindex && !is_managed(in, of) : of == ifindex)
 				lowest = MIN(lowest, route->metric);
+		}
 	}
 	return lowest;
 }
 
-gboolean erdma_default_is_first(const ErdmaView *view, int ifindex)
+static gboolean default_is_first(const ErdmaPlanInput *in, int ifindex)
 {
-	const guint64 own = default_metric(view, ifindex, FALSE);
+	const guint64 own = default_metric(in, ifindex, FALSE);
 
-	return own != NO_ROUTE && own <= default_metric(view, ifindex, TRUE);
+	return own != NO_ROUTE && own <= default_metric(in, ifindex, TRUE);
 }
 
 static gboolean may_ask(const ErdmaPlanInput *in)
@@ -108,17 +119,33 @@ static gboolean may_ask(const ErdmaPlanInput *in)
 					in->settings->address_from == ERDMA_ADDRESS_METADATA);
 }
 
+/* Returns whether both the link and another eRDMA NIC, whose default route takes precedence, may be the
+ * primary one. */
+static gboolean has_rival(const ErdmaPlanInput *in, int ifindex)
+{
+	if (default_metric(in, ifindex, FALSE) == NO_ROUTE)
+		return FALSE;
+	for (guint i = 0; i < in->matches->len; i++) {
+		const ErdmaMatch *match = in->matches->pdata[i];
+
+		if (match->ifindex && match->ifindex != ifindex &&
+		    !is_managed(in, match->ifindex) && default_is_first(in, match->ifindex))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 /* Judges a NIC by its default route: the primary NIC's takes precedence.  A route that does may
  * also come from a DHCP client, so such a NIC counts as the primary one until the settings or the
  * metadata service name that. */
 static ErdmaNicState judge_by_default_route(const ErdmaPlanInput *in, const RdmadLink *link,
 					    char **reason)
 {
-	const gboolean is_first = erdma_default_is_first(in->view, link->ifindex);
-	const gboolean others_have_route =
-		default_metric(in->view, link->ifindex, TRUE) != NO_ROUTE;
+	const gboolean is_first = default_is_first(in, link->ifindex);
+	const gboolean others_have_route = default_metric(in, link->ifindex, TRUE) != NO_ROUTE;
+	const gboolean is_behind = !is_first && others_have_route;
 
-	if (!is_first && others_have_route)
+	if (is_behind && !has_rival(in, link->ifindex))
 		return ERDMA_NIC_READY;
 	if (is_first && !others_have_route) {
 		*reason = g_strdup("it has the only default route");
@@ -128,6 +155,8 @@ static ErdmaNicState judge_by_default_route(const ErdmaPlanInput *in, const Rdma
 		*reason = g_strdup("the primary NIC is not known yet");
 		return ERDMA_NIC_METADATA;
 	}
+	if (is_behind)
+		return ERDMA_NIC_READY;
 	if (is_first) {
 		*reason = g_strdup("its default route is the first of several: name the primary "
 				   "NIC by nics.primary if it is another one");
@@ -169,6 +198,15 @@ static gboolean primary_is_named(const ErdmaPlanInput *in, const RdmadLink *link
 	}
 	*is_it = has_mac(link, &in->primary_mac);
 	return mac_is_present(in->view, &in->primary_mac);
+}
+
+gboolean erdma_nic_is_primary(const ErdmaPlanInput *in, const RdmadLink *link)
+{
+	gboolean is_it;
+
+	if (primary_is_named(in, link, &is_it))
+		return is_it;
+	return !is_managed(in, link->ifindex) && default_is_first(in, link->ifindex);
 }
 
 static ErdmaNicState judge(const ErdmaPlanInput *in, const RdmadLink *link, char **reason)

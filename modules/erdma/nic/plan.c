@@ -105,7 +105,15 @@ static gboolean is_usable(const RdmadAddress *address)
 	       !(address->flags & (IFA_F_DADFAILED | IFA_F_TEMPORARY));
 }
 
-/* Returns the present addresses and gateways of the interface. */
+/* Returns whether rdmad has set the address, which others did not. */
+static gboolean is_done(const Planner *planner, const RdmadIp *ip)
+{
+	const ErdmaNicNetwork *done = planner->in->done;
+
+	return done && done->from != ERDMA_ADDRESS_NETDEV && erdma_nic_network_has(done, ip);
+}
+
+/* Returns the addresses that others have set, and the gateways of the interface. */
 static ErdmaNicNetwork *network_of_link(const Planner *planner)
 {
 	const ErdmaView *view = planner->in->view;
@@ -114,7 +122,8 @@ static ErdmaNicNetwork *network_of_link(const Planner *planner)
 	for (guint i = 0; i < view->addresses->len; i++) {
 		const RdmadAddress *address = view->addresses->pdata[i];
 
-		if (address->ifindex == planner->link->ifindex && is_usable(address))
+		if (address->ifindex == planner->link->ifindex && is_usable(address) &&
+		    !is_done(planner, &address->ip))
 			g_array_append_val(network->addresses, address->ip);
 	}
 	for (guint i = 0; i < view->routes->len; i++) {
@@ -162,6 +171,7 @@ static ErdmaNicNetwork *network_choose(const Planner *planner, ErdmaAddressFrom 
 	const ErdmaNicNetwork *done = in->done;
 	g_autoptr(ErdmaNicNetwork) present = network_of_link(planner);
 	const gboolean set_before = done && done->from == ERDMA_ADDRESS_METADATA;
+	const gboolean may_ask = from == ERDMA_ADDRESS_AUTO && !in->metadata_failed;
 
 	if (from == ERDMA_ADDRESS_METADATA || (from == ERDMA_ADDRESS_AUTO && set_before)) {
 		if (in->metadata)
@@ -177,9 +187,10 @@ static ErdmaNicNetwork *network_choose(const Planner *planner, ErdmaAddressFrom 
 		return adopt(planner, g_steal_pointer(&present));
 	if (from == ERDMA_ADDRESS_AUTO && in->metadata)
 		return erdma_nic_network_copy(in->metadata);
-	if (done)
+	/* A static address is one of an entry that the configuration no longer has. */
+	if (done && !(may_ask && done->from == ERDMA_ADDRESS_STATIC))
 		return erdma_nic_network_copy(done);
-	*ask = from == ERDMA_ADDRESS_AUTO && !in->metadata_failed;
+	*ask = may_ask;
 	return NULL;
 }
 

@@ -41,7 +41,9 @@ typedef struct {
 	const ErdmaNicNetwork *metadata; /* NULL: unknown */
 	gboolean metadata_failed;	 /* the last query failed */
 	const ErdmaNicNetwork *done;	 /* set by rdmad before; NULL: nothing */
-	RdmadMac primary_mac;		 /* from the metadata service, or unset */
+	/* Indexes (int) of the links that rdmad has configured, also of those whose device is gone. */
+	const GArray *managed;
+	RdmadMac primary_mac; /* from the metadata service, or unset */
 } ErdmaPlanInput;
 
 typedef enum {

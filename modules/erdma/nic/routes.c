@@ -16,18 +16,21 @@ static gboolean leads_to(const RdmadRoute *route, const RdmadIp *to)
 	return to->prefix ? rdmad_ip_equal(&route->to, to) : erdma_route_is_default(route);
 }
 
-/* A route of another NIC of this module: the order of the two does not matter. */
+/* A route of another NIC of this module: the order of the two does not matter.  The primary NIC, which may
+ * have an eRDMA device too, is none. */
 static gboolean is_of_own_nic(const Planner *planner, const RdmadRoute *route)
 {
-	const GPtrArray *matches = planner->in->matches;
+	const ErdmaPlanInput *in = planner->in;
 
 	if (route->protocol == ERDMA_PROTOCOL)
 		return TRUE;
-	for (guint i = 0; i < matches->len; i++) {
-		const ErdmaMatch *match = matches->pdata[i];
+	for (guint i = 0; i < in->matches->len; i++) {
+		const ErdmaMatch *match = in->matches->pdata[i];
+		const RdmadLink *link =
+			match->ifindex ? erdma_view_link(in->view, match->ifindex) : NULL;
 
-		if (match->ifindex && erdma_route_is_of(route, match->ifindex))
-			return !erdma_default_is_first(planner->in->view, match->ifindex);
+		if (link && erdma_route_is_of(route, link->ifindex))
+			return !erdma_nic_is_primary(in, link);
 	}
 	return FALSE;
 }

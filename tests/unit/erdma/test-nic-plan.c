@@ -8,7 +8,9 @@
  *	rule FROM table N [prio N] [proto N]
  *	metadata ADDRESS/PREFIX GATEWAY | metadata failed
  *	done netdev|metadata|static ADDRESS/PREFIX GATEWAY|- [begun]
+ *	and ADDRESS/PREFIX	another address of `done`
  *	primary MAC
+ *	managed LINK	rdmad has configured it before; eth1 by `done`
  *
  * Links have the indexes 2, 3, ... in their order; eth1 is planned.
  */
@@ -33,6 +35,7 @@
 typedef struct {
 	ErdmaView *view;
 	GPtrArray *matches;
+	GArray *managed;
 	ErdmaNicNetwork *metadata, *done;
 	ErdmaSettings *settings;
 	ErdmaPlanInput input;
@@ -147,6 +150,18 @@ static void take_metadata(World *world, char *const *words)
 		world->metadata = network(ERDMA_ADDRESS_METADATA, words[1], words[2]);
 }
 
+static void managed_add(World *world, const char *link)
+{
+	const int index = index_of(world, link);
+
+	g_array_append_val(world->managed, index);
+}
+
+static void take_managed(World *world, char *const *words)
+{
+	managed_add(world, words[1]);
+}
+
 static void take_done(World *world, char *const *words)
 {
 	const ErdmaAddressFrom from = g_str_equal(words[1], "netdev")	  ? ERDMA_ADDRESS_NETDEV
@@ -155,6 +170,14 @@ static void take_done(World *world, char *const *words)
 
 	world->done = network(from, words[2], words[3]);
 	world->done->complete = !has_word(words, "begun");
+	managed_add(world, "eth1");
+}
+
+static void take_and(World *world, char *const *words)
+{
+	const RdmadIp own = ip(words[1]);
+
+	g_array_append_val(world->done->addresses, own);
 }
 
 static void take_primary(World *world, char *const *words)
@@ -168,9 +191,11 @@ static void take_line(World *world, const char *line)
 		const char *word;
 		void (*take)(World *world, char *const *words);
 	} kinds[] = {
-		{ "link", take_link },	     { "addr", take_addr }, { "route", take_route },
-		{ "rule", take_rule },	     { "done", take_done }, { "metadata", take_metadata },
-		{ "primary", take_primary },
+		{ "link", take_link },	     { "addr", take_addr },
+		{ "route", take_route },     { "rule", take_rule },
+		{ "done", take_done },	     { "metadata", take_metadata },
+		{ "primary", take_primary }, { "managed", take_managed },
+		{ "and", take_and },
 	};
 	g_auto(GStrv) words = g_strsplit(line, " ", -1);
 
@@ -221,6 +246,7 @@ static void world_make(World *world, const char *settings, const char *text)
 
 	*world = (World){ .view = erdma_view_new(), .settings = settings_of(settings) };
 	world->matches = g_ptr_array_new_with_free_func(erdma_match_free);
+	world->managed = g_array_new(FALSE, FALSE, sizeof(int));
 	for (char **line = lines; *line; line++)
 		if (**line)
 			take_line(world, *line);
@@ -232,12 +258,14 @@ static void world_make(World *world, const char *settings, const char *text)
 	world->input.match = world->matches->pdata[0];
 	world->input.metadata = world->metadata;
 	world->input.done = world->done;
+	world->input.managed = world->managed;
 }
 
 static void world_clear(World *world)
 {
 	erdma_view_free(world->view);
 	g_ptr_array_unref(world->matches);
+	g_array_unref(world->managed);
 	erdma_nic_network_free(world->metadata);
 	erdma_nic_network_free(world->done);
 	erdma_settings_free(world->settings);
@@ -335,6 +363,19 @@ typedef struct {
 	"route eth1 10.0.1.0/24 metric 200\n"                                                      \
 	"route eth1 default via 10.0.1.253 metric 200 proto 237\n"
 #define DONE "done metadata 10.0.1.5/24 10.0.1.253\n"
+#define GONE                                                                                       \
+	"addr eth1 10.0.1.77/24 metric 200\n"                                                      \
+	"route eth1 10.0.1.0/24 metric 200\n"                                                      \
+	"route eth1 default via 10.0.1.253 metric 200 proto 237\n"
+
+/* Another eRDMA device is that of the primary NIC. */
+#define PRIMARY_ETH2                                                                               \
+	"link eth2 " MAC2 " up\n"                                                                  \
+	"addr eth2 10.0.0.5/24\nroute eth2 10.0.0.0/24\n"                                          \
+	"route eth2 default via 10.0.0.253 metric 100 proto 16\n"
+#define BEFORE_ETH1                                                                                \
+	"addr eth1 10.0.0.7/24 metric 200\nroute eth1 10.0.0.0/24 metric 200\n"                    \
+	"route eth1 default via 10.0.0.253 metric 50 proto 16\n"
 
 static const Row rows[] = {
 	/* A fresh NIC: seed 004, "a default routing priority of 200". */
@@ -397,6 +438,26 @@ static const Row rows[] = {
 	{ "an adopted NIC that is down goes up", NULL, HOST ETH1 "addr eth1 192.0.2.7/24\n",
 	  "link up" },
 
+	/* An entry of `addresses` that the configuration no longer has. */
+	{ "the address of an entry that is gone gives way to the metadata service's", NULL,
+	  HOST ETH1_UP GONE METADATA "done static 10.0.1.77/24 10.0.1.253\n",
+	  "addr 10.0.1.5/24 metric 200; sysctl net/ipv4/conf/eth1/promote_secondaries=1; "
+	  "-addr 10.0.1.77/24" },
+	{ "for which the service is queried", NULL,
+	  HOST ETH1_UP GONE "done static 10.0.1.77/24 10.0.1.253\n",
+	  "metadata: it has no address, and the metadata service is asked" },
+	{ "it stays while the service fails", NULL,
+	  HOST ETH1_UP GONE "metadata failed\ndone static 10.0.1.77/24 10.0.1.253\n", "ready" },
+	{ "it gives way to an address of others", NULL,
+	  HOST ETH1_UP GONE "addr eth1 192.0.2.7/24\nroute eth1 192.0.2.0/24\n"
+			    "done static 10.0.1.77/24 10.0.1.253\n",
+	  "sysctl net/ipv4/conf/eth1/promote_secondaries=1; -addr 10.0.1.77/24*" },
+	/* rdmad ended before it had removed the former address. */
+	{ "neither of two addresses that rdmad has set is taken for one of others", NULL,
+	  HOST ETH1_UP READY "addr eth1 10.0.1.77/24 metric 200\n" METADATA
+			     "done static 10.0.1.77/24 10.0.1.253 begun\nand 10.0.1.5/24\n",
+	  "sysctl net/ipv4/conf/eth1/promote_secondaries=1; -addr 10.0.1.77/24" },
+
 	/* EC 1dd5fe6: up, with an address of the link alone. */
 	{ "an interface that is up with a link-local address only is configured", NULL,
 	  HOST ETH1_UP "addr eth1 fe80::216:3eff:fe01:20a/64\n" METADATA,
@@ -410,6 +471,29 @@ static const Row rows[] = {
 	  HOST ETH1_UP "addr eth1 10.0.1.5/24 valid 3600\nroute eth1 10.0.1.0/24\n"
 		       "route eth1 default via 10.0.1.253 proto 3\nprimary " MAC0 "\n",
 	  "route default via 10.0.1.253 metric 200; -route default via 10.0.1.253 proto 3" },
+	{ "it is lowered too if the primary NIC has an eRDMA device", NULL,
+	  PRIMARY_ETH2 ETH1_UP BEFORE_ETH1 "done netdev 10.0.0.7/24 10.0.0.253\nprimary " MAC2 "\n",
+	  "route default via 10.0.0.253 metric 200; "
+	  "-route default via 10.0.0.253 metric 50 proto 16" },
+	{ "and if only its default route tells which one is the primary", NULL,
+	  PRIMARY_ETH2 ETH1_UP BEFORE_ETH1 "done netdev 10.0.0.7/24 10.0.0.253\n",
+	  "route default via 10.0.0.253 metric 200; "
+	  "-route default via 10.0.0.253 metric 50 proto 16" },
+	{ "such a route of a managed NIC does not make the primary one manageable", NULL,
+	  "link eth2 " MAC2 " up\naddr eth2 10.0.0.7/24 metric 200\n"
+	  "route eth2 default via 10.0.0.253 metric 50 proto 16\nmanaged eth2\n" ETH1_UP
+	  "addr eth1 10.0.0.5/24\nroute eth1 default via 10.0.0.253 metric 100 proto 16\n",
+	  "primary: it has the only default route" },
+	{ "nor if its eRDMA device is gone", NULL,
+	  "link eth3 " MAC0 " up\naddr eth3 10.0.0.7/24 metric 200\n"
+	  "route eth3 default via 10.0.0.253 metric 50 proto 16\nmanaged eth3\n" ETH1_UP
+	  "addr eth1 10.0.0.5/24\nroute eth1 default via 10.0.0.253 metric 100 proto 16\n",
+	  "primary: it has the only default route" },
+	{ "behind the route of an unknown NIC it may be the primary one", NULL,
+	  "link eth2 " MAC2 " up\naddr eth2 10.0.0.7/24\n"
+	  "route eth2 default via 10.0.0.253 metric 50 proto 16\n" ETH1_UP
+	  "addr eth1 10.0.0.5/24\nroute eth1 default via 10.0.0.253 metric 100 proto 16\n",
+	  "metadata: the primary NIC is not known yet" },
 	{ "without knowing the primary NIC it is not touched", "address_from = \"netdev\";",
 	  HOST ETH1_UP "addr eth1 10.0.1.5/24\nroute eth1 10.0.1.0/24\n"
 		       "route eth1 default via 10.0.1.253 proto 3\n",
