@@ -349,6 +349,33 @@ static gboolean nic_look(RdmadNetwork *net, CniView *view, const LookNic *nic, G
 	       (!nic->pf || vf_look(net, view, nic, error));
 }
 
+static gboolean is_looked_at(const Looking *looking, const char *link)
+{
+	for (guint i = 0; i < looking->nics->len; i++)
+		if (g_strcmp0(g_array_index(looking->nics, LookNic, i).name, link) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* Adds the default routes of other links, if a NIC has one: the plan compares their metrics. */
+static gboolean defaults_look(const Looking *looking, RdmadNetwork *net, CniView *view, int family,
+			      GError **error)
+{
+	g_autoptr(GPtrArray) all = NULL;
+
+	if (!cni_view_has_default_route(view, family))
+		return TRUE;
+	all = rdmad_routes_list(net, family, RDMAD_ROUTE_TABLE_MAIN, 0, error);
+	for (guint i = 0; all && i < all->len; i++) {
+		const RdmadRoute *route = all->pdata[i];
+
+		if (route->to.prefix == 0 && route->n_hops &&
+		    !is_looked_at(looking, name_of(view, route->hops[0].ifindex)))
+			route_add(view, route);
+	}
+	return all != NULL;
+}
+
 static gboolean host_look(const Looking *looking, CniView *view, GError **error)
 {
 	g_autoptr(RdmadNetwork) net = rdmad_network_open(0, error);
@@ -358,7 +385,8 @@ static gboolean host_look(const Looking *looking, CniView *view, GError **error)
 	for (guint i = 0; i < looking->nics->len; i++)
 		if (!nic_look(net, view, &g_array_index(looking->nics, LookNic, i), error))
 			return FALSE;
-	return TRUE;
+	return defaults_look(looking, net, view, AF_INET, error) &&
+	       defaults_look(looking, net, view, AF_INET6, error);
 }
 
 static gboolean sysctl_look_opened(int fd, const char *path, CniView *view, GError **error)

@@ -140,15 +140,30 @@ RdmadIp cni_view_gateway(const CniView *view, const char *link, const RdmadIp *i
 	return (RdmadIp){ 0 };
 }
 
-gboolean cni_view_has_default_route(const CniView *view, int family, const char *link)
+static gboolean is_default_route(const RdmadStepRoute *route, int family)
 {
+	return route->to.family == family && route->to.prefix == 0 &&
+	       route->table == RDMAD_ROUTE_TABLE_MAIN;
+}
+
+gboolean cni_view_has_default_route(const CniView *view, int family)
+{
+	for (guint i = 0; i < view->routes->len; i++)
+		if (is_default_route(&g_array_index(view->routes, CniViewRoute, i).route, family))
+			return TRUE;
+	return FALSE;
+}
+
+gboolean cni_view_is_way_out(const CniView *view, int family, const char *link)
+{
+	guint64 own = G_MAXUINT64, others = G_MAXUINT64;
+
 	for (guint i = 0; i < view->routes->len; i++) {
 		const RdmadStepRoute *route = &g_array_index(view->routes, CniViewRoute, i).route;
+		guint64 *lowest = g_strcmp0(route->link, link) == 0 ? &own : &others;
 
-		if (route->to.family == family && route->to.prefix == 0 &&
-		    route->table == RDMAD_ROUTE_TABLE_MAIN &&
-		    (!link || g_strcmp0(route->link, link) == 0))
-			return TRUE;
+		if (is_default_route(route, family))
+			*lowest = MIN(*lowest, route->metric);
 	}
-	return FALSE;
+	return own != G_MAXUINT64 && own <= others;
 }

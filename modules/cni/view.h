@@ -63,4 +63,6 @@ gboolean cni_view_table_is_used(const CniView *view, guint32 table);
 gboolean cni_view_address_is_kept(const RdmadStepAddress *address, const char *link);
 /* Returns the gateway of a route over the link that is in the network of `ip`; unset: none. */
 RdmadIp cni_view_gateway(const CniView *view, const char *link, const RdmadIp *ip);
-gboolean cni_view_has_default_route(const CniView *view, int family, const char *link);
+gboolean cni_view_has_default_route(const CniView *view, int family);
+/* Returns whether a default route of the link has the lowest metric of all. */
+gboolean cni_view_is_way_out(const CniView *view, int family, const char *link);

@@ -42,8 +42,8 @@ static gboolean routes_check(const Planner *planner, GError **error)
 	const GArray *routes = planner->input->host->routes;
 
 	if (!planner->policy->last_way &&
-	    (cni_view_has_default_route(planner->input->host, AF_INET, planner->nic->name) ||
-	     cni_view_has_default_route(planner->input->host, AF_INET6, planner->nic->name)))
+	    (cni_view_is_way_out(planner->input->host, AF_INET, planner->nic->name) ||
+	     cni_view_is_way_out(planner->input->host, AF_INET6, planner->nic->name)))
 		return cni_refuse(
 			error, CNI_ERROR_DEVICE,
 			"%s has the host's default route: without it the node may be out of "

@@ -134,8 +134,7 @@ static gboolean takes_default(const Planner *planner)
 
 static gboolean wants_default(const Planner *planner, int family)
 {
-	return takes_default(planner) ||
-	       !cni_view_has_default_route(planner->input->pod, family, NULL);
+	return takes_default(planner) || !cni_view_has_default_route(planner->input->pod, family);
 }
 
 /* The pod's default route is removed, because the kernel keeps one default route of each metric. */

@@ -221,6 +221,11 @@ static void nic_has_the_default_route(World *world)
 	route_add(world->host, "ens1f0", "0.0.0.0/0", "192.0.2.1", 16);
 }
 
+static void nic_has_a_later_default_route(World *world)
+{
+	route_add(world->host, "ens1f0", "0.0.0.0/0", "192.0.2.1", 237)->metric = 200;
+}
+
 static void route_has_two_hops(World *world)
 {
 	g_array_index(world->host->routes, CniViewRoute, 1).hops = 2;
@@ -497,6 +502,10 @@ static const Case cases[] = {
 		      "\"eth1\",\"mtu\":9000,\"mac\":\"02:00:00:00:00:05\"}" },
 	{ "last_way = true;", "exclusive", NULL, .change = nic_has_the_default_route,
 	  .expected = "link-move|\"to\":\"0.0.0.0/0\"" },
+	/* Module erdma adds such routes. */
+	{ NULL, "exclusive", NULL, .change = nic_has_a_later_default_route,
+	  .expected = "link-move|\"gateway\":\"192.0.2.1\",\"table\":254,\"metric\":200,\"type\":1,"
+		      "\"protocol\":237" },
 	{ NULL, "exclusive", NULL, .change = gids_are_few, .expected = "link-move" },
 	/* ---- refusals of exclusive ---- */
 	{ NULL, "exclusive", NULL, .change = nic_has_the_default_route, .code = CNI_ERROR_DEVICE,
