@@ -12,6 +12,8 @@
 #include "kubelet.h"
 #include "life.h"
 #include "machine.h"
+#include "managers.h"
+#include "metadata.h"
 #include "network.h"
 #include "node.h"
 #include "relay.h"
@@ -24,13 +26,22 @@
 #define CALM_US	    (20 * SIM_S)
 
 static const char *const names[N_ACTIONS] = {
-	"nothing",  "pod",     "burst",	   "exit",  "delete", "restart", "reload",
-	"second",   "stop",    "handover", "gc",    "status", "check",	 "kubelet",
-	"wipe",	    "hang",    "port",	   "plug",  "disk",   "clock",	 "suspend",
-	"executor", "netlink", "ipam",	   "crash", "power",
+	"nothing",  "pod",     "burst",	   "exit",     "delete",  "restart", "reload",
+	"second",   "stop",    "handover", "gc",       "status",  "check",   "kubelet",
+	"wipe",	    "hang",    "port",	   "plug",     "disk",	  "clock",   "suspend",
+	"executor", "netlink", "ipam",	   "metadata", "manager", "crash",   "power",
 };
 
-typedef enum { LATER_KUBELET, LATER_HANG, LATER_DISK, LATER_NETLINK, LATER_IPAM, N_LATER } Later;
+typedef enum {
+	LATER_KUBELET,
+	LATER_HANG,
+	LATER_DISK,
+	LATER_NETLINK,
+	LATER_IPAM,
+	LATER_METADATA,
+	LATER_MANAGER,
+	N_LATER
+} Later;
 
 static struct {
 	Decisions *decisions;
@@ -201,6 +212,14 @@ static void ipam_fail(void)
 	end_later(LATER_IPAM, for_us, G_N_ELEMENTS(for_us));
 }
 
+static void metadata_fail(void)
+{
+	static const gint64 for_us[] = { 1 * SIM_S, 40 * SIM_S };
+
+	metadata_set_failing(TRUE);
+	end_later(LATER_METADATA, for_us, G_N_ELEMENTS(for_us));
+}
+
 static void clock_change(void)
 {
 	static const gint64 by_s[] = { 3600, -3600, 315360000, -315360000 };
@@ -269,6 +288,7 @@ static void power_cut(void)
 	node_clear_run();
 	machine_reboot();
 	network_reboot();
+	managers_reboot();
 	pods_reboot();
 	runtime_reboot();
 	actions.later_us[LATER_HANG] = G_MAXINT64;
@@ -401,6 +421,12 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_IPAM:
 		ipam_fail();
 		break;
+	case ACTION_METADATA:
+		metadata_fail();
+		break;
+	case ACTION_MANAGER:
+		managers_change();
+		break;
 	case ACTION_CRASH:
 	case ACTION_POWER:
 		crash_soon(action == ACTION_POWER);
@@ -435,6 +461,12 @@ static void pending_due(Later later)
 	case LATER_IPAM:
 		children_set_failing(FALSE);
 		break;
+	case LATER_METADATA:
+		metadata_set_failing(FALSE);
+		break;
+	case LATER_MANAGER:
+		managers_set_down();
+		break;
 	case N_LATER:
 		break;
 	}
@@ -455,6 +487,9 @@ void actions_work(void)
 		if (actions.later_us[i] <= clock_now_us())
 			pending_due((Later)i);
 }
+
+/* After that, nothing but the kernel's messages tells rdmad of a change. */
+#define MANAGER_US (100 * SIM_S)
 
 /* A listed pod that has ended may be that of an allocation which a kubelet without its checkpoint
  * never named. */
@@ -484,6 +519,7 @@ void actions_end_faults(void)
 	node_configure(NODE_CONFIG_SAME);
 	life_reload();
 	kubelet_sync_pods();
+	actions.later_us[LATER_MANAGER] = clock_now_us() + MANAGER_US;
 }
 
 /* ---- life cycle ---- */

@@ -35,6 +35,8 @@ typedef enum {
 	ACTION_EXECUTOR, /* the executor is killed */
 	ACTION_NETLINK,	 /* netlink rejects changes for a while */
 	ACTION_IPAM,	 /* the IPAM plugin fails for a while */
+	ACTION_METADATA, /* the metadata service fails for a while */
+	ACTION_MANAGER,	 /* another program changes an elastic NIC */
 	ACTION_CRASH,	 /* rdmad ends at one of its next effects */
 	ACTION_POWER,	 /* the same, with a power failure of the machine */
 	N_ACTIONS,

@@ -29,6 +29,7 @@ typedef enum {
 	DECIDE_IPAM,	/* the network of a pod, and the runs of the IPAM plugin */
 	DECIDE_RELAY,	/* what the other process of a hand-over does, and how long it takes */
 	DECIDE_DIAL,	/* the time until kubelet connects to a plugin */
+	DECIDE_CLOUD,	/* the metadata service, and other programs that configure NICs */
 	N_DECIDE,
 } Decide;
 

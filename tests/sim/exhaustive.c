@@ -14,6 +14,7 @@
 #define CNI	  " setup@0=1"
 #define PRE_START " setup@2=1"
 #define IPAM	  CNI " setup@3=2"
+#define ERDMA	  " setup@4=1 setup@5=7" /* all NICs are bare */
 /* The first run of the plugin leaves a process that works nine seconds later. */
 #define OUTLIVED " ipam@2=2 ipam@3=2\n"
 
@@ -44,6 +45,11 @@ static const struct {
 	{ "add-leased", "", "pod which@0=1\n", IPAM },
 	{ "add-outlived", "", "pod which@0=1 pause@0=2" OUTLIVED "exit pause@0=4\n", IPAM },
 	{ "del-leased", "pod how@0=1 pause@0=4\n", "exit\n", IPAM },
+	{ "configure", "", "nothing\n", ERDMA },
+	{ "readdress", "nothing pause@0=4\n", "reload how@0=1\n", ERDMA },
+	{ "repair", "nothing pause@0=4\n", "manager cloud@0=0\n", ERDMA },
+	{ "lower", "nothing pause@0=4\n", "manager which@0=1 cloud@0=3\n", ERDMA },
+	{ "del-elastic", "pod how@0=1 pause@0=4\n", "exit\n", CNI ERDMA },
 };
 
 /* `outcome` N_DISK_OUTCOMES: only rdmad ends, not the machine. */

@@ -22,6 +22,7 @@ void judge_network_begin(Decisions *decisions)
 	judge.disturbed_us = -2 * DISTURBED_US;
 	judge.is_quiet = FALSE;
 	judge.put_off = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	judge_nics_begin();
 }
 
 void judge_network_end(void)
@@ -108,6 +109,7 @@ void judge_network_look(void)
 			links_check(sandbox);
 	}
 	judge_leases_look();
+	judge_nics_look();
 }
 
 /* Returns NULL if no pod with NICs uses the namespace. */
@@ -169,4 +171,5 @@ void judge_network_quiet(void)
 			judge_fails("a sandbox never ends: %s", sandbox->pod_name);
 	}
 	judge_leases_quiet();
+	judge_nics_quiet();
 }

@@ -185,15 +185,17 @@ LifeEnd life_second(const RdmadOptions *options)
 
 /* ---- replaced functions ---- */
 
-/* Linked statically; the class of CNI has another name (meson.build). */
-extern const RdmadModuleClass rdmad_module_class, sim_cni_class;
+/* Linked statically; the other classes have other names (meson.build). */
+extern const RdmadModuleClass rdmad_module_class, sim_cni_class, sim_erdma_class;
 
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error);
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error)
 {
-	return g_str_equal(name, "cni") ? &sim_cni_class : &rdmad_module_class;
+	return g_str_equal(name, "cni")	    ? &sim_cni_class
+	       : g_str_equal(name, "erdma") ? &sim_erdma_class
+					    : &rdmad_module_class;
 }
 
 /* Keeps the capabilities, which the next life needs. */

@@ -4,14 +4,18 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <rdmad/error.h>
+#include <rdmad/loop.h>
 #include <rdmad/netns.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "events.h"
 #include "executor.h"
 #include "network.h"
 #include "network/perform.h"
+#include "plants.h"
 
 /* A socket in a namespace, which may end before the socket. */
 struct RdmadNetwork {
@@ -43,6 +47,8 @@ static gboolean is_over(RdmadNetwork *net, const char *what, gboolean *result, G
 	if (!executor_effect())
 		return TRUE;
 	*result = !network_refuses() || fail(net, ENOBUFS, what, error);
+	if (*result && net && net->netns == network_host())
+		network_host_changed();
 	return !*result;
 }
 
@@ -331,15 +337,6 @@ INSTEAD_OF(GPtrArray *, rdmad_neighbours_list, RdmadNetwork *net, int ifindex, G
 	return list_of_links(net, ifindex, TRUE);
 }
 
-/* Returns -1 if the link does not have the address. */
-static int address_find(const NetworkLink *link, const RdmadIp *ip)
-{
-	for (guint i = 0; i < link->addresses->len; i++)
-		if (rdmad_ip_equal(&g_array_index(link->addresses, RdmadAddress, i).ip, ip))
-			return (int)i;
-	return -1;
-}
-
 INSTEAD_OF(gboolean, rdmad_address_replace, RdmadNetwork *net, const RdmadAddress *address,
 	   GError **error)
 {
@@ -351,8 +348,7 @@ INSTEAD_OF(gboolean, rdmad_address_replace, RdmadNetwork *net, const RdmadAddres
 	link = network_link_of_index(net->netns, address->ifindex);
 	if (!link)
 		return fail(net, ENODEV, "no such link", error);
-	if (address_find(link, &address->ip) < 0)
-		g_array_append_vals(link->addresses, address, 1);
+	network_address_set(net->netns, link, address);
 	return TRUE;
 }
 
@@ -361,15 +357,13 @@ INSTEAD_OF(gboolean, rdmad_address_delete, RdmadNetwork *net, const RdmadAddress
 {
 	NetworkLink *link;
 	gboolean result;
-	int index;
 
 	if (is_over(net, "cannot delete an address", &result, error))
 		return result;
 	link = network_link_of_index(net->netns, address->ifindex);
-	index = link ? address_find(link, &address->ip) : -1;
-	if (index < 0)
+	if (!link || !network_address_find(link, &address->ip))
 		return fail(net, EADDRNOTAVAIL, "no such address", error);
-	g_array_remove_index(link->addresses, (guint)index);
+	network_address_remove(net->netns, link, &address->ip);
 	return TRUE;
 }
 
@@ -398,18 +392,47 @@ static guint table_of(const RdmadRoute *route)
 	return route->table ?: 254;
 }
 
+/* What distinguishes two routes that are added. */
 static gboolean route_is(const RdmadRoute *a, const RdmadRoute *b)
 {
 	return a->family == b->family && rdmad_ip_equal(&a->to, &b->to) &&
 	       table_of(a) == table_of(b) && a->metric == b->metric;
 }
 
-static int route_find(const Netns *netns, const RdmadRoute *route)
+/* A route that is deleted must have all attributes that the request names. */
+static gboolean route_matches(const RdmadRoute *route, const RdmadRoute *asked)
+{
+	return route_is(route, asked) && (!asked->protocol || asked->protocol == route->protocol) &&
+	       (!asked->n_hops || asked->hops[0].ifindex == route->hops[0].ifindex) &&
+	       (!rdmad_ip_is_set(&asked->hops[0].gateway) ||
+		rdmad_ip_equal(&asked->hops[0].gateway, &route->hops[0].gateway));
+}
+
+static int route_find(const Netns *netns, const RdmadRoute *route,
+		      gboolean (*is)(const RdmadRoute *one, const RdmadRoute *other))
 {
 	for (guint i = 0; i < netns->routes->len; i++)
-		if (route_is(&g_array_index(netns->routes, RdmadRoute, i), route))
+		if (is(&g_array_index(netns->routes, RdmadRoute, i), route))
 			return (int)i;
 	return -1;
+}
+
+/* A gateway must be in a network of the link. */
+static gboolean gateway_is_reachable(const Netns *netns, const RdmadRoute *route)
+{
+	const RdmadRouteHop *hop = &route->hops[0];
+
+	if (!rdmad_ip_is_set(&hop->gateway) || hop->onlink)
+		return TRUE;
+	for (guint i = 0; i < netns->routes->len; i++) {
+		const RdmadRoute *other = &g_array_index(netns->routes, RdmadRoute, i);
+
+		if (other->hops[0].ifindex == hop->ifindex &&
+		    !rdmad_ip_is_set(&other->hops[0].gateway) &&
+		    rdmad_ip_in(&hop->gateway, &other->to))
+			return TRUE;
+	}
+	return FALSE;
 }
 
 static gboolean family_is_asked(int asked, int family)
@@ -448,7 +471,9 @@ static gboolean route_set(RdmadNetwork *net, const RdmadRoute *route, gboolean r
 		return fail(net, ENODEV, "no such link", error);
 	if (link && !link->up)
 		return fail(net, ENETDOWN, "the link is down", error);
-	index = route_find(net->netns, route);
+	if (!gateway_is_reachable(net->netns, route))
+		return fail(net, ENETUNREACH, "the gateway is not on the link", error);
+	index = route_find(net->netns, route, route_is);
 	if (index >= 0 && !replace)
 		return fail(net, EEXIST, "the route is there", error);
 	if (index >= 0)
@@ -476,7 +501,7 @@ INSTEAD_OF(gboolean, rdmad_route_delete, RdmadNetwork *net, const RdmadRoute *ro
 
 	if (is_over(net, "cannot delete a route", &result, error))
 		return result;
-	index = route_find(net->netns, route);
+	index = route_find(net->netns, route, route_matches);
 	if (index < 0)
 		return fail(net, ESRCH, "no such route", error);
 	g_array_remove_index(net->netns->routes, (guint)index);
@@ -533,6 +558,50 @@ INSTEAD_OF(gboolean, rdmad_rule_delete, RdmadNetwork *net, const RdmadRule *rule
 		return fail(net, ENOENT, "no such rule", error);
 	g_array_remove_index(net->netns->rules, (guint)index);
 	return TRUE;
+}
+
+/* ---- the watch of the host ---- */
+
+struct RdmadNetworkWatch {
+	int fd;
+	RdmadEvent *event;
+	void (*hint)(gpointer data);
+	gpointer data;
+};
+
+static RdmadNetworkWatch *watch; /* of this life; module erdma has the only one */
+
+void network_host_changed(void)
+{
+	if (watch && !plant_skips_change())
+		event_tell(watch->fd);
+}
+
+static void watch_told(int fd, RdmadIo ready, gpointer data)
+{
+	event_take(fd);
+	watch->hint(watch->data);
+}
+
+INSTEAD_OF(RdmadNetworkWatch *, rdmad_network_watch_new, RdmadLoop *loop, RdmadModule *owner,
+	   void (*hint)(gpointer data), gpointer data, GError **error)
+{
+	g_assert_null(watch);
+	watch = g_new(RdmadNetworkWatch, 1);
+	*watch = (RdmadNetworkWatch){ eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), NULL, hint, data };
+	watch->event =
+		rdmad_loop_add_io(loop, owner, watch->fd, RDMAD_IO_READ, watch_told, NULL, error);
+	g_assert_nonnull(watch->event);
+	return watch;
+}
+
+INSTEAD_OF(void, rdmad_network_watch_free, RdmadNetworkWatch *ended)
+{
+	if (!ended)
+		return;
+	rdmad_event_free(ended->event);
+	close(ended->fd);
+	g_clear_pointer(&watch, g_free);
 }
 
 /* ---- sysctls ---- */

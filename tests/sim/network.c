@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <linux/if_addr.h>
+#include <rdmad/step.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +29,8 @@ static struct {
 	guint made;
 	int next_index;
 	gboolean refuses;
+	gboolean is_elastic;
+	guint bare; /* a mask of NICs */
 } network;
 
 /* ---- links ---- */
@@ -51,6 +55,10 @@ static void sysctls_reset(NetworkLink *link)
 	g_hash_table_insert(link->sysctls, g_strdup("ipv4/rp_filter"), g_strdup("1"));
 	g_hash_table_insert(link->sysctls, g_strdup("ipv4/arp_ignore"), g_strdup("0"));
 	g_hash_table_insert(link->sysctls, g_strdup("ipv4/arp_announce"), g_strdup("0"));
+	/* half-a-frame.trace needs the bytes of a database without it. */
+	if (network.is_elastic)
+		g_hash_table_insert(link->sysctls, g_strdup("ipv4/promote_secondaries"),
+				    g_strdup("0"));
 }
 
 static NetworkLink *link_new(const char *kind, const char *name)
@@ -114,10 +122,144 @@ static void routes_lose(Netns *netns, const NetworkLink *link)
 			g_array_remove_index(netns->routes, i);
 }
 
+/* ---- addresses ---- */
+
+RdmadAddress *network_address_find(const NetworkLink *link, const RdmadIp *ip)
+{
+	for (guint i = 0; i < link->addresses->len; i++) {
+		RdmadAddress *address = &g_array_index(link->addresses, RdmadAddress, i);
+
+		if (rdmad_ip_equal(&address->ip, ip))
+			return address;
+	}
+	return NULL;
+}
+
+/* Returns the first address of a network, whose others are secondary; NULL: there is none. */
+static const RdmadAddress *address_first(const NetworkLink *link, const RdmadIp *in)
+{
+	for (guint i = 0; i < link->addresses->len; i++) {
+		const RdmadAddress *address = &g_array_index(link->addresses, RdmadAddress, i);
+		const RdmadIp of = rdmad_ip_network(&address->ip);
+
+		if (rdmad_ip_equal(&of, in))
+			return address;
+	}
+	return NULL;
+}
+
+/* Returns the index of the kernel's route to the network of an address; -1: there is none. */
+static int network_route_find(const Netns *netns, const RdmadAddress *address)
+{
+	const RdmadIp to = rdmad_ip_network(&address->ip);
+
+	for (guint i = 0; i < netns->routes->len; i++) {
+		const RdmadRoute *route = &g_array_index(netns->routes, RdmadRoute, i);
+
+		if (route->protocol == RDMAD_ROUTE_BY_KERNEL && rdmad_ip_equal(&route->to, &to) &&
+		    route->hops[0].ifindex == address->ifindex && route->metric == address->metric)
+			return (int)i;
+	}
+	return -1;
+}
+
+static void network_route_add(Netns *netns, const RdmadAddress *address)
+{
+	RdmadRoute route = { .family = address->ip.family,
+			     .to = rdmad_ip_network(&address->ip),
+			     .table = RDMAD_ROUTE_TABLE_MAIN,
+			     .type = RDMAD_ROUTE_UNICAST,
+			     .protocol = RDMAD_ROUTE_BY_KERNEL,
+			     .scope = RDMAD_ROUTE_SCOPE_LINK,
+			     .metric = address->metric,
+			     .source = rdmad_ip_host(&address->ip),
+			     .n_hops = 1 };
+
+	route.hops[0].ifindex = address->ifindex;
+	if (!(address->flags & IFA_F_NOPREFIXROUTE) && !address->peer.family &&
+	    address->ip.prefix < rdmad_ip_bits(&address->ip) &&
+	    network_route_find(netns, address) < 0)
+		g_array_append_val(netns->routes, route);
+}
+
+static void network_route_remove(Netns *netns, const RdmadAddress *address)
+{
+	const int index = network_route_find(netns, address);
+
+	if (index >= 0)
+		g_array_remove_index(netns->routes, (guint)index);
+}
+
+static void networks_connect(Netns *netns, const NetworkLink *link)
+{
+	for (guint i = 0; link->up && i < link->addresses->len; i++) {
+		const RdmadAddress *address = &g_array_index(link->addresses, RdmadAddress, i);
+		const RdmadIp in = rdmad_ip_network(&address->ip);
+
+		if (address_first(link, &in) == address)
+			network_route_add(netns, address);
+	}
+}
+
+void network_address_set(Netns *netns, NetworkLink *link, const RdmadAddress *address)
+{
+	RdmadAddress *old = network_address_find(link, &address->ip);
+
+	if (!old) {
+		g_array_append_vals(link->addresses, address, 1);
+	} else if (old->metric != address->metric) {
+		network_route_remove(netns, old);
+		*old = *address;
+	}
+	networks_connect(netns, link);
+}
+
+/* The routes that have the address as their source are removed too. */
+static void address_drop(Netns *netns, NetworkLink *link, const RdmadIp *ip)
+{
+	const RdmadAddress address = *network_address_find(link, ip);
+	const RdmadIp source = rdmad_ip_host(ip);
+
+	network_route_remove(netns, &address);
+	for (guint i = netns->routes->len; i-- > 0;)
+		if (rdmad_ip_equal(&g_array_index(netns->routes, RdmadRoute, i).source, &source))
+			g_array_remove_index(netns->routes, i);
+	for (guint i = link->addresses->len; i-- > 0;)
+		if (rdmad_ip_equal(&g_array_index(link->addresses, RdmadAddress, i).ip, ip))
+			g_array_remove_index(link->addresses, i);
+}
+
+static gboolean promotes_secondaries(const NetworkLink *link)
+{
+	const char *value = g_hash_table_lookup(link->sysctls, "ipv4/promote_secondaries");
+
+	return g_strcmp0(value, "1") == 0;
+}
+
+/* The first address of a network takes the secondary ones with it, unless the next one becomes the
+ * first. */
+void network_address_remove(Netns *netns, NetworkLink *link, const RdmadIp *ip)
+{
+	const RdmadIp in = rdmad_ip_network(ip);
+	const gboolean is_first = rdmad_ip_equal(&address_first(link, &in)->ip, ip);
+	const RdmadIp removed = *ip;
+	const RdmadAddress *next;
+
+	address_drop(netns, link, &removed);
+	while (is_first && !promotes_secondaries(link) && (next = address_first(link, &in))) {
+		const RdmadIp secondary = next->ip;
+
+		address_drop(netns, link, &secondary);
+	}
+	networks_connect(netns, link);
+}
+
 void network_link_set_up(Netns *netns, NetworkLink *link, gboolean up)
 {
 	link->up = up;
-	if (!up)
+	if (up)
+		networks_connect(netns, link);
+	else
 		routes_lose(netns, link);
 }
 
@@ -144,8 +286,7 @@ void network_link_move(Netns *from, NetworkLink *link, Netns *to)
 
 /* ---- the host ---- */
 
-/* Returns "10.NET.NUMBER.HOST". */
-static RdmadIp ip_of(guint net, guint number, const char *host)
+RdmadIp network_ip(guint net, guint number, const char *host)
 {
 	g_autofree char *text = g_strdup_printf("10.%u.%u.%s", net, number, host);
 	RdmadIp ip;
@@ -156,22 +297,37 @@ static RdmadIp ip_of(guint net, guint number, const char *host)
 
 static void nic_set_up(Netns *host, NetworkLink *link, guint nic)
 {
-	RdmadAddress address = { .ifindex = link->index, .ip = ip_of(8, nic, "2/24") };
+	RdmadAddress address = { .ifindex = link->index, .ip = network_ip(8, nic, "2/24") };
 	RdmadNeighbour neighbour = { .ifindex = link->index,
-				     .ip = ip_of(8, nic, "1"),
+				     .ip = network_ip(8, nic, "1"),
 				     .mac = { 6, { 2, 0, 0, 0, 0, 1 } } };
 	RdmadRoute route = { .family = address.ip.family,
-			     .to = ip_of(80, nic, "0/24"),
+			     .to = network_ip(80, nic, "0/24"),
 			     .table = 254,
 			     .type = 1,
 			     .protocol = 4,
 			     .n_hops = 1 };
 
 	link->up = TRUE;
-	g_array_append_val(link->addresses, address);
+	network_address_set(host, link, &address);
 	g_array_append_val(link->neighbours, neighbour);
 	g_hash_table_insert(link->sysctls, g_strdup("ipv4/rp_filter"), g_strdup("2"));
-	route.hops[0] = (RdmadRouteHop){ .gateway = ip_of(8, nic, "1"), .ifindex = link->index };
+	route.hops[0] =
+		(RdmadRouteHop){ .gateway = network_ip(8, nic, "1"), .ifindex = link->index };
+	g_array_append_val(host->routes, route);
+}
+
+static void primary_set_up(Netns *host, const NetworkLink *link)
+{
+	RdmadRoute route = { .family = AF_INET,
+			     .table = RDMAD_ROUTE_TABLE_MAIN,
+			     .type = RDMAD_ROUTE_UNICAST,
+			     .protocol = 16, /* RTPROT_DHCP */
+			     .metric = NETWORK_PRIMARY_METRIC,
+			     .n_hops = 1 };
+
+	route.hops[0] = (RdmadRouteHop){ .gateway = network_ip(8, link->nic, "253"),
+					 .ifindex = link->index };
 	g_array_append_val(host->routes, route);
 }
 
@@ -195,7 +351,10 @@ static void host_set_up(Netns *host)
 		NetworkLink *link = nic_new(nic);
 
 		g_ptr_array_add(host->links, link);
-		nic_set_up(host, link, nic);
+		if (!(network.bare & 1u << nic))
+			nic_set_up(host, link, nic);
+		if (network.is_elastic && nic == NETWORK_PRIMARY)
+			primary_set_up(host, link);
 		machine_show_netdev(nic, TRUE);
 	}
 }
@@ -384,6 +543,18 @@ static void host_begin(void)
 	host_set_up(netns_add(g_build_filename(network.root, "host", NULL)));
 }
 
+void network_set_elastic(guint bare)
+{
+	network.is_elastic = TRUE;
+	network.bare = bare;
+	network_reboot();
+}
+
+gboolean network_is_elastic(void)
+{
+	return network.is_elastic;
+}
+
 void network_reboot(void)
 {
 	all_free();
@@ -393,8 +564,8 @@ void network_reboot(void)
 void network_begin(const char *root, Decisions *decisions)
 {
 	network.decisions = decisions;
-	network.refuses = FALSE;
-	network.made = 0;
+	network.refuses = network.is_elastic = FALSE;
+	network.made = network.bare = 0;
 	if (!network.root) {
 		network.root = g_build_filename(root, "netns", NULL);
 		g_mkdir_with_parents(network.root, 0755);
@@ -428,9 +599,19 @@ const Netns *network_place_of_nic(guint nic)
 	return NULL;
 }
 
+char *network_nic_mac(guint nic)
+{
+	return g_strdup(((const NetworkLink *)network.nics->pdata[nic])->permanent_mac);
+}
+
+NetworkLink *network_nic_on_host(guint nic)
+{
+	return network_link_of_index(network_host(), HOST_FIRST + (int)nic);
+}
+
 static gboolean has_its_route(const Netns *host, guint nic)
 {
-	const RdmadIp to = ip_of(80, nic, "0/24");
+	const RdmadIp to = network_ip(80, nic, "0/24");
 
 	for (guint i = 0; i < host->routes->len; i++) {
 		const RdmadRoute *route = &g_array_index(host->routes, RdmadRoute, i);
@@ -444,17 +625,32 @@ static gboolean has_its_route(const Netns *host, guint nic)
 
 static gboolean has_its_address(const NetworkLink *link)
 {
-	const RdmadIp ip = ip_of(8, link->nic, "2/24");
+	const RdmadIp ip = network_ip(8, link->nic, "2/24");
 
 	return link->addresses->len == 1 &&
 	       rdmad_ip_equal(&g_array_index(link->addresses, RdmadAddress, 0).ip, &ip);
 }
 
+/* Returns how the configuration of a NIC differs, which other programs keep too if it is elastic. */
+static char *configuration_differs(const NetworkLink *link)
+{
+	if (!link->up)
+		return g_strdup("is down");
+	if (!has_its_address(link))
+		return g_strdup_printf("has %u addresses", link->addresses->len);
+	if (!has_its_route(network_host(), link->nic))
+		return g_strdup("has lost its route");
+	if (link->neighbours->len != 1)
+		return g_strdup("has lost its neighbour");
+	if (!g_str_equal(g_hash_table_lookup(link->sysctls, "ipv4/rp_filter"), "2"))
+		return g_strdup("has lost its rp_filter");
+	return NULL;
+}
+
 char *network_nic_differs(guint nic)
 {
-	const Netns *host = network_host();
 	const NetworkLink *was = network.nics->pdata[nic];
-	const NetworkLink *link = network_link_of_index(host, was->index);
+	const NetworkLink *link = network_nic_on_host(nic);
 
 	if (!link)
 		return g_strdup("is not in the host");
@@ -464,20 +660,10 @@ char *network_nic_differs(guint nic)
 		return g_strdup_printf("has the address %s", link->mac);
 	if (link->mtu != was->mtu)
 		return g_strdup_printf("has the MTU %u", link->mtu);
-	if (!link->up)
-		return g_strdup("is down");
 	if (link->altnames->len != 1 ||
 	    !g_str_equal(link->altnames->pdata[0], was->altnames->pdata[0]))
 		return g_strdup("has lost its alternative name");
-	if (!has_its_address(link))
-		return g_strdup_printf("has %u addresses", link->addresses->len);
-	if (!has_its_route(host, nic))
-		return g_strdup("has lost its route");
-	if (link->neighbours->len != 1)
-		return g_strdup("has lost its neighbour");
-	if (!g_str_equal(g_hash_table_lookup(link->sysctls, "ipv4/rp_filter"), "2"))
-		return g_strdup("has lost its rp_filter");
-	return NULL;
+	return network.is_elastic && nic != NETWORK_PRIMARY ? NULL : configuration_differs(link);
 }
 
 guint network_links_made(const Netns *netns)

@@ -6,9 +6,10 @@
  * this model, so that rdmad's steps (core/network/perform*.c) and readings run unchanged.  A
  * namespace is identified by the inode of a file, which a later one may have again.
  *
- * Sources: network_namespaces(7), rtnetlink(7), and measurements of tests/integration: a link that
- * moves keeps MTU, MAC and alternative names, and loses addresses, routes, neighbours and sysctls;
- * when a namespace ends, its NICs return to the host, down and unconfigured.
+ * Sources: network_namespaces(7), rtnetlink(7), net/ipv4/devinet.c, fib_frontend.c and fib_trie.c of
+ * the kernel, and measurements of tests/integration: a link that moves keeps MTU, MAC and alternative
+ * names, and loses addresses, routes, neighbours and sysctls; when a namespace ends, its NICs return
+ * to the host, down and unconfigured.
  */
 #pragma once
 
@@ -53,6 +54,19 @@ void network_end(void);
 /* Removes all other namespaces and restores the host. */
 void network_reboot(void);
 
+/* Elastic NICs: the host's last NIC is the primary one, with the default route.  The NICs of the mask
+ * `bare` are down and have no address until a program configures them.  Call before the first life. */
+#define NETWORK_PRIMARY	       (NETWORK_NICS - 1)
+#define NETWORK_PRIMARY_METRIC 100u
+void network_set_elastic(guint bare);
+gboolean network_is_elastic(void);
+/* Returns "10.NET.NUMBER.HOST", of which `host` may have a prefix. */
+RdmadIp network_ip(guint net, guint number, const char *host);
+/* Returns the MAC address of a NIC (g_free()). */
+char *network_nic_mac(guint nic);
+/* Returns NULL while the NIC is not in the host. */
+NetworkLink *network_nic_on_host(guint nic);
+
 Netns *network_host(void);
 /* Makes a namespace with a link eth0 of another plugin. */
 Netns *network_netns_new(void);
@@ -63,6 +77,8 @@ gint64 network_due_us(void);
 void network_work(void);
 /* Returns NULL if there is no such link. */
 NetworkLink *network_link(const Netns *netns, const char *name);
+/* Tells rdmad's watch that links, addresses, routes or rules of the host have changed. */
+void network_host_changed(void);
 /* Makes all changes fail, like a kernel without memory. */
 void network_set_refusing(gboolean refuses);
 
@@ -84,6 +100,11 @@ void network_link_remove(Netns *netns, NetworkLink *link);
 void network_link_move(Netns *from, NetworkLink *link, Netns *to);
 void network_link_set_up(Netns *netns, NetworkLink *link, gboolean up);
 gboolean network_name_is_taken(const Netns *netns, const NetworkLink *but, const char *name);
+/* Add, or change, and remove an address, with the route of its network. */
+void network_address_set(Netns *netns, NetworkLink *link, const RdmadAddress *address);
+void network_address_remove(Netns *netns, NetworkLink *link, const RdmadIp *ip);
+/* Returns NULL if the link does not have the address. */
+RdmadAddress *network_address_find(const NetworkLink *link, const RdmadIp *ip);
 Netns *network_entered(void);
 /* Returns whether a change fails because of the current fault. */
 gboolean network_refuses(void);

@@ -21,7 +21,7 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 	"    selectors = { names = ( \"erdma_0\", \"erdma_1\" ); }; },\n"                          \
 	"  { name = \"rdma/shared\"; count = 4; selectors = { names = \"erdma_2\"; }; },\n"        \
 	"  { name = \"rdma/cdi\"; count = 4; cdi = \"on\"; selectors = { names = \"erdma_3\"; };"  \
-	" }%s ); };%s };\n"
+	" }%s ); };%s%s };\n"
 
 #define LOCK_WAIT_S 60
 
@@ -32,8 +32,15 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 
 #define CNI "\n  cni = { };"
 
+/* The driver and SMC-R are not in this world.  A second try would let the time pass in a job. */
+#define ERDMA                                                                                      \
+	"\n  erdma = { driver = { load_with = \"none\"; }; smc = { mode = \"off\"; };\n"           \
+	"    nics = { metadata = { cache = \"1m\"; tries = 1; };%s }; };"
+
+#define STATIC " addresses = ( { nic = \"eth2\"; addresses = \"" NODE_STATIC_ADDRESS "\"; } );"
+
 static struct {
-	gboolean has_cni, has_pre_start;
+	gboolean has_cni, has_pre_start, has_erdma;
 	char *run, *state, *cdi, *config;
 	RdmadOptions options, waiting;
 } node;
@@ -87,7 +94,7 @@ void node_begin(const char *root, gboolean has_cni)
 
 	paths_make(root);
 	node.has_cni = has_cni;
-	node.has_pre_start = FALSE;
+	node.has_pre_start = node.has_erdma = FALSE;
 	for (guint i = 0; i < G_N_ELEMENTS(below); i++)
 		directory_begin(root, below[i]);
 	node_configure(NODE_CONFIG_SAME);
@@ -96,6 +103,12 @@ void node_begin(const char *root, gboolean has_cni)
 void node_set_pre_start(gboolean has_pre_start)
 {
 	node.has_pre_start = has_pre_start;
+	node_configure(NODE_CONFIG_SAME);
+}
+
+void node_set_erdma(gboolean has_erdma)
+{
+	node.has_erdma = has_erdma;
 	node_configure(NODE_CONFIG_SAME);
 }
 
@@ -111,9 +124,11 @@ const RdmadOptions *node_successor_options(void)
 
 void node_configure(NodeConfig config)
 {
-	g_autofree char *text =
-		g_strdup_printf(CONFIG, node.cdi, node.has_pre_start ? PRE_START : "",
-				config == NODE_CONFIG_MORE ? MORE : "", node.has_cni ? CNI : "");
+	const gboolean more = config == NODE_CONFIG_MORE;
+	g_autofree char *erdma = g_strdup_printf(ERDMA, more ? STATIC : "");
+	g_autofree char *text = g_strdup_printf(
+		CONFIG, node.cdi, node.has_pre_start ? PRE_START : "", more ? MORE : "",
+		node.has_cni ? CNI : "", node.has_erdma ? erdma : "");
 
 	g_assert_true(g_file_set_contents(
 		node.config, config == NODE_CONFIG_BROKEN ? "modules = {" : text, -1, NULL));

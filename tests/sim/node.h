@@ -23,10 +23,15 @@ void node_begin(const char *root, gboolean has_cni);
 /* The plugin of this configuration wants PreStartContainer. */
 void node_set_pre_start(gboolean has_pre_start);
 gboolean node_has_cni(void);
+/* This configuration has module erdma, which manages the NICs. */
+void node_set_erdma(gboolean has_erdma);
 const RdmadOptions *node_options(void);
 /* The same, of an rdmad that takes over from another one. */
 const RdmadOptions *node_successor_options(void);
-/* The configuration that a reload reads. */
+/* The configuration that a reload reads.  MORE has one more resource, and a static address of the second
+ * NIC in the place of the metadata service's. */
+#define NODE_STATIC_NIC	    1u
+#define NODE_STATIC_ADDRESS "10.8.3.77/24"
 typedef enum { NODE_CONFIG_SAME, NODE_CONFIG_MORE, NODE_CONFIG_BROKEN } NodeConfig;
 void node_configure(NodeConfig config);
 /* Empties the run directory, which does not survive a boot. */

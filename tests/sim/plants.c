@@ -14,18 +14,21 @@
 #include "hardware/cgroup-tree.h"
 #include "journal.h"
 #include "life.h"
+#include "network.h"
 #include "network/perform.h"
+#include "nic/journal.h"
 #include "server.h"
 #include "service/allocations-table.h"
 #include "service/state.h"
 #include "turns.h"
 
 static const char *const names[N_PLANTS] = {
-	"none",	       "late-commit", "no-sync",	 "torn-rename",	 "lost-directory",
-	"freed-first", "stale-list",  "no-registration", "left-open",	 "wall-clock",
-	"two-holders", "no-undo",     "late-journal",	 "events-alone", "init-ended",
-	"no-limit",    "no-lock",     "no-replay",	 "no-release",	 "late-begin",
-	"unfrozen",    "older-parts", "not-taken",	 "no-gap",
+	"none",	       "late-commit",  "no-sync",	  "torn-rename",  "lost-directory",
+	"freed-first", "stale-list",   "no-registration", "left-open",	  "wall-clock",
+	"two-holders", "no-undo",      "late-journal",	  "events-alone", "init-ended",
+	"no-limit",    "no-lock",      "no-replay",	  "no-release",	  "late-begin",
+	"unfrozen",    "older-parts",  "not-taken",	  "no-gap",	  "first-route",
+	"no-repair",   "no-addresses",
 };
 
 static Plant planted;
@@ -59,6 +62,11 @@ gboolean plant_skips_sync(const char *path)
 gboolean plant_skips_release(void)
 {
 	return planted == PLANT_NO_RELEASE;
+}
+
+gboolean plant_skips_change(void)
+{
+	return planted == PLANT_NO_REPAIR;
 }
 
 /* ---- replaced functions ---- */
@@ -278,4 +286,29 @@ BEFORE(RdmadInheritedPart *, rdmad_hand_over_take, RdmadHandOver *hand_over, con
 BEFORE(void, rdmad_event_arm_within, RdmadEvent *event, guint ms)
 {
 	__real_rdmad_event_arm_within(event, planted == PLANT_NO_GAP ? 0 : ms);
+}
+
+typedef struct Planner Planner;
+
+BEFORE(gboolean, erdma_plan_metric, Planner *planner, const RdmadIp *to, guint32 *metric)
+{
+	const gboolean found = __real_erdma_plan_metric(planner, to, metric);
+
+	if (planted == PLANT_FIRST_ROUTE)
+		*metric = 0;
+	return found;
+}
+
+BEFORE(ErdmaJournal *, erdma_journal_open, RdmadModule *self, GError **error)
+{
+	ErdmaJournal *journal = __real_erdma_journal_open(self, error);
+
+	for (guint nic = 0; planted == PLANT_NO_ADDRESSES && nic < NETWORK_NICS; nic++) {
+		g_autofree char *text = network_nic_mac(nic);
+		RdmadMac mac;
+
+		g_assert_true(rdmad_mac_parse(text, &mac));
+		g_clear_pointer(&erdma_journal_entry(journal, &mac)->done, erdma_nic_network_free);
+	}
+	return journal;
 }

@@ -30,9 +30,12 @@ typedef enum {
 	PLANT_NO_RELEASE, /* DEL does not call the IPAM plugin */
 	PLANT_LATE_BEGIN, /* the IPAM plugin is called before the attachment is in the journal */
 	PLANT_UNFROZEN,	  /* a resource without a stream is handed over as if nothing could begin */
-	PLANT_OLDER_PARTS, /* parts are taken over although a third rdmad has run */
-	PLANT_NOT_TAKEN,   /* kubelet's connections are not taken over */
-	PLANT_NO_GAP,	   /* podresources is listed again at once */
+	PLANT_OLDER_PARTS,  /* parts are taken over although a third rdmad has run */
+	PLANT_NOT_TAKEN,    /* kubelet's connections are not taken over */
+	PLANT_NO_GAP,	    /* podresources is listed again at once */
+	PLANT_FIRST_ROUTE,  /* routes of elastic NICs take precedence over the primary one's */
+	PLANT_NO_REPAIR,    /* changes of the host's network by other programs are not noticed */
+	PLANT_NO_ADDRESSES, /* the addresses that the previous rdmad set on NICs are forgotten */
 	N_PLANTS,
 } Plant;
 
@@ -44,3 +47,5 @@ void plant_set(Plant plant);
 gboolean plant_skips_sync(const char *path);
 /* Returns whether this DEL has no effect; for ipam.c. */
 gboolean plant_skips_release(void);
+/* Returns whether rdmad's watch is not told of a change; for network-calls.c. */
+gboolean plant_skips_change(void);

@@ -12,6 +12,8 @@
 #include "kubelet.h"
 #include "life.h"
 #include "machine.h"
+#include "managers.h"
+#include "metadata.h"
 #include "network.h"
 #include "node.h"
 #include "pods.h"
@@ -116,6 +118,20 @@ static void weights_draw(void)
 			weights[decide(world.decisions, DECIDE_WEIGHT, G_N_ELEMENTS(weights))];
 }
 
+/* In one of three runs module erdma manages the NICs. */
+static void elastic_begin(Decisions *decisions)
+{
+	const gboolean has_erdma = decide(decisions, DECIDE_SETUP, 3) == 1;
+
+	metadata_begin(decisions);
+	managers_begin(decisions);
+	if (!has_erdma)
+		return;
+	network_set_elastic(decide(decisions, DECIDE_SETUP, 1u << NETWORK_PRIMARY));
+	managers_reboot();
+	node_set_erdma(TRUE);
+}
+
 static void world_begin(Decisions *decisions)
 {
 	g_autofree char *disk = g_build_filename(world.root, "disk", NULL);
@@ -136,12 +152,14 @@ static void world_begin(Decisions *decisions)
 	actions_begin(world.root, decisions);
 	node_set_pre_start(decide(decisions, DECIDE_SETUP, 2) > 0);
 	ipam_begin(world.root, decisions, (IpamUse)decide(decisions, DECIDE_SETUP, N_IPAM_USES));
+	elastic_begin(decisions);
 	world.step_us = clock_now_us() + FIRST_US;
 }
 
 static void world_end(void)
 {
 	actions_end();
+	managers_end();
 	ipam_end();
 	network_end();
 	judge_end();
