@@ -6,6 +6,7 @@
  * routes, neighbours and sysctls.  Setting the link down drops its IPv6 addresses already.  When a
  * namespace ends, its NICs return to the host, down and without these settings.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "network/perform.h"
@@ -189,15 +190,34 @@ static gboolean addresses_restore(const PerformContext *ctx, const RdmadStepLink
 	return TRUE;
 }
 
+/* The kernel keeps the route of a gateway when its network's address is removed, but adds it, in such a
+ * state, as `onlink` alone. */
+static gboolean route_restore(const PerformContext *ctx, RdmadRoute *route, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+	int errnum;
+
+	if (rdmad_route_add(ctx->host, route, &why))
+		return TRUE;
+	errnum = rdmad_network_errnum(ctx->host);
+	if (!rdmad_ip_is_set(&route->hops[0].gateway) || route->hops[0].onlink ||
+	    (errnum != ENETUNREACH && errnum != EHOSTUNREACH)) {
+		g_propagate_error(error, g_steal_pointer(&why));
+		return FALSE;
+	}
+	route->hops[0].onlink = TRUE;
+	return rdmad_route_add(ctx->host, route, error);
+}
+
 static gboolean routes_restore(const PerformContext *ctx, const RdmadStepLinkMove *move, int index,
 			       GError **error)
 {
 	for (guint i = 0; move->routes && i < move->routes->len; i++) {
-		const RdmadRoute route =
+		RdmadRoute route =
 			perform_route(&g_array_index(move->routes, RdmadStepRoute, i), index);
 		GError *why = NULL;
 
-		if (!rdmad_route_add(ctx->host, &route, &why) &&
+		if (!route_restore(ctx, &route, &why) &&
 		    !perform_forgive(&why, RDMAD_ERROR_BUSY)) {
 			g_propagate_error(error, why);
 			return FALSE;

@@ -81,6 +81,11 @@ INSTEAD_OF(void, rdmad_network_close, RdmadNetwork *net)
 	g_free(net);
 }
 
+INSTEAD_OF(int, rdmad_network_errnum, const RdmadNetwork *net)
+{
+	return net->errnum;
+}
+
 INSTEAD_OF(gboolean, rdmad_netns_check, int fd, RdmadNetnsId *id, GError **error)
 {
 	const Netns *netns = network_of_fd(fd);

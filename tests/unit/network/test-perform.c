@@ -210,6 +210,16 @@ static void test_a_link_that_a_container_changed_comes_back_whole(Fixture *f, Rd
 	expect_whole(f);
 }
 
+/* The kernel keeps the route of a gateway when the address of its network is removed, and does not take it
+ * again: another program has left the NIC in this state. */
+static void test_a_route_without_its_network_comes_back(Fixture *f, RdmadStep *step)
+{
+	twice(f, step, FALSE);
+	g_array_index(step->move.addresses, RdmadStepAddress, 0).ip = ip("198.51.100.7/24");
+	twice(f, step, TRUE);
+	expect_whole(f);
+}
+
 /* The kernel rejects the name after it has moved the link. */
 static void test_a_name_that_is_taken_does_not_lose_the_link(Fixture *f, RdmadStep *step)
 {
@@ -509,6 +519,8 @@ static const Case cases[] = {
 	{ "a moved link comes back whole", move_step, test_a_moved_link_comes_back_whole },
 	{ "a link that a container changed comes back whole", move_step,
 	  test_a_link_that_a_container_changed_comes_back_whole },
+	{ "a route without its network comes back", move_step,
+	  test_a_route_without_its_network_comes_back },
 	{ "a name that is taken does not lose the link", move_step,
 	  test_a_name_that_is_taken_does_not_lose_the_link },
 	{ "a name that the host gave away keeps the link in the host", move_step,
