@@ -47,6 +47,7 @@ static struct {
 	Decisions *decisions;
 	GPtrArray *processes; /* of Process */
 	GArray *waits;	      /* of Wait, of the run */
+	gboolean is_for_host; /* the step that is executed */
 	gboolean limited;     /* its daemon has ended */
 	guint left;	      /* number of changes that it still makes then */
 } executor;
@@ -69,6 +70,11 @@ static void process_free(gpointer data)
 	g_ptr_array_unref(process->tasks);
 	rdmad_message_peer_close(process->peer);
 	g_free(process);
+}
+
+gboolean executor_is_for_host(void)
+{
+	return executor.is_for_host;
 }
 
 gboolean executor_effect(void)
@@ -144,9 +150,11 @@ static gboolean task_step(Task *task)
 	const gint64 began_us = clock_now_us();
 	gboolean more;
 
+	executor.is_for_host = task->netns < 0;
 	network_enter(netns);
 	more = perform_plan_next(task->plan, &ctx);
 	network_enter(NULL);
+	executor.is_for_host = FALSE;
 	wait_note(began_us);
 	return more;
 }

@@ -22,7 +22,6 @@ void judge_network_begin(Decisions *decisions)
 	judge.disturbed_us = -2 * DISTURBED_US;
 	judge.is_quiet = FALSE;
 	judge.put_off = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	judge_nics_begin();
 }
 
 void judge_network_end(void)

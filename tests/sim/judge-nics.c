@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of elastic NICs, which module erdma configures on the host. */
 #include <rdmad/step.h>
-#include <string.h>
 
-#include "clock.h"
 #include "judge.h"
 #include "managers.h"
 #include "metadata.h"
 #include "network.h"
 #include "node.h"
 
-#define BY_RDMAD  237u
-#define WINDOW_US (60 * SIM_S)
-
-static struct {
-	/* Another program changed the NIC while CNI moved it, perhaps after CNI had read its addresses. */
-	gboolean changed_on_the_way[NETWORK_NICS];
-	gboolean was_away[NETWORK_NICS];
-} judge;
-
-void judge_nics_begin(void)
-{
-	memset(&judge, 0, sizeof(judge));
-}
+#define BY_RDMAD 237u
 
 static gboolean is_default(const RdmadRoute *route)
 {
@@ -69,24 +55,10 @@ static void primary_check(void)
 		judge_fails("the primary NIC has lost its default route");
 }
 
-static void moves_note(void)
-{
-	for (guint nic = 0; nic < NETWORK_PRIMARY; nic++) {
-		const gboolean is_away = !network_nic_on_host(nic);
-
-		if (is_away && !judge.was_away[nic])
-			judge.changed_on_the_way[nic] |=
-				clock_now_us() - managers_changed_us(nic) < WINDOW_US;
-		judge.was_away[nic] = is_away;
-	}
-}
-
 void judge_nics_look(void)
 {
-	if (!network_is_elastic())
-		return;
-	moves_note();
-	primary_check();
+	if (network_is_elastic())
+		primary_check();
 }
 
 /* ---- at the end ---- */
@@ -130,7 +102,7 @@ static void others_check(guint nic, const NetworkLink *link)
 {
 	const GArray *others = managers_addresses(nic);
 
-	for (guint i = 0; i < others->len && !judge.changed_on_the_way[nic]; i++)
+	for (guint i = 0; i < others->len; i++)
 		if (!network_address_find(link, &g_array_index(others, RdmadIp, i)))
 			judge_fails("a NIC has lost an address of another program: eth%u", 1 + nic);
 }
@@ -153,7 +125,7 @@ static void defaults_check(guint nic, const NetworkLink *link)
 	}
 	if (n_own > 1)
 		judge_fails("a NIC has %u default routes of rdmad: eth%u", n_own, 1 + nic);
-	if (network_address_find(link, &own) && !n_own && !n_others)
+	if (network_address_find(link, &own) && !n_own && !n_others && !link->is_stale)
 		judge_fails("a NIC has no default route: eth%u", 1 + nic);
 }
 
@@ -166,8 +138,10 @@ void judge_nics_quiet(void)
 			continue;
 		if (!link->up)
 			judge_fails("a NIC stays down: eth%u", 1 + nic);
+		defaults_check(nic, link);
+		if (link->is_stale)
+			continue;
 		addresses_check(nic, link);
 		others_check(nic, link);
-		defaults_check(nic, link);
 	}
 }

@@ -104,7 +104,6 @@ void judge_network_journal(const char *container, const char *state);
 
 /* ---- judge-nics.c ---- */
 
-void judge_nics_begin(void);
 /* The primary NIC must never change, nor lose traffic. */
 void judge_nics_look(void);
 /* Each other NIC of the host must be configured, and have what other programs have set. */

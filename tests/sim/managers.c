@@ -22,17 +22,11 @@ typedef enum {
 static struct {
 	Decisions *decisions;
 	GArray *addresses[NETWORK_NICS]; /* of RdmadIp */
-	gint64 changed_us[NETWORK_NICS];
 } managers;
 
 const GArray *managers_addresses(guint nic)
 {
 	return managers.addresses[nic];
-}
-
-gint64 managers_changed_us(guint nic)
-{
-	return managers.changed_us[nic];
 }
 
 /* ---- changes ---- */
@@ -114,7 +108,7 @@ void managers_change(void)
 
 	if (!link)
 		return;
-	managers.changed_us[nic] = clock_now_us();
+	link->readdressed_us = clock_now_us();
 	switch (change) {
 	case CHANGE_DOWN:
 		network_link_set_up(network_host(), link, FALSE);
@@ -164,10 +158,8 @@ void managers_reboot(void)
 void managers_begin(Decisions *decisions)
 {
 	managers.decisions = decisions;
-	for (guint nic = 0; nic < NETWORK_NICS; nic++) {
+	for (guint nic = 0; nic < NETWORK_NICS; nic++)
 		managers.addresses[nic] = g_array_new(FALSE, FALSE, sizeof(RdmadIp));
-		managers.changed_us[nic] = 0;
-	}
 	managers_reboot();
 }
 

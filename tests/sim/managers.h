@@ -20,5 +20,3 @@ void managers_change(void);
 void managers_set_down(void);
 /* Returns an array of RdmadIp: the addresses that the programs have set on a NIC. */
 const GArray *managers_addresses(guint nic);
-/* Returns when they last changed a NIC. */
-gint64 managers_changed_us(guint nic);

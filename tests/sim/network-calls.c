@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "events.h"
 #include "executor.h"
 #include "network.h"
@@ -342,6 +343,14 @@ INSTEAD_OF(GPtrArray *, rdmad_neighbours_list, RdmadNetwork *net, int ifindex, G
 	return list_of_links(net, ifindex, TRUE);
 }
 
+static void readdressed(const RdmadNetwork *net, NetworkLink *link)
+{
+	if (executor_is_for_host())
+		link->readdressed_us = clock_now_us();
+	else if (net->netns == network_host())
+		network_link_touched(link);
+}
+
 INSTEAD_OF(gboolean, rdmad_address_replace, RdmadNetwork *net, const RdmadAddress *address,
 	   GError **error)
 {
@@ -354,6 +363,7 @@ INSTEAD_OF(gboolean, rdmad_address_replace, RdmadNetwork *net, const RdmadAddres
 	if (!link)
 		return fail(net, ENODEV, "no such link", error);
 	network_address_set(net->netns, link, address);
+	readdressed(net, link);
 	return TRUE;
 }
 
@@ -369,6 +379,7 @@ INSTEAD_OF(gboolean, rdmad_address_delete, RdmadNetwork *net, const RdmadAddress
 	if (!link || !network_address_find(link, &address->ip))
 		return fail(net, EADDRNOTAVAIL, "no such address", error);
 	network_address_remove(net->netns, link, &address->ip);
+	readdressed(net, link);
 	return TRUE;
 }
 

@@ -17,6 +17,7 @@
 
 #define SLOTS	   24u /* files of namespaces, which are reused */
 #define HOST_FIRST 3   /* index of the host's first NIC */
+#define SOON_US	   (120 * SIM_S)
 
 static const gint64 dies_in_us[] = { 1 * SIM_MS, 300 * SIM_MS, 4 * SIM_S };
 
@@ -270,12 +271,20 @@ void network_link_remove(Netns *netns, NetworkLink *link)
 	link_free(link);
 }
 
+void network_link_touched(NetworkLink *link)
+{
+	link->is_stale |= link->readdressed_us &&
+			  (clock_now_us() - link->readdressed_us) % SIM_NIGHT < SOON_US;
+}
+
 void network_link_move(Netns *from, NetworkLink *link, Netns *to)
 {
 	network_link_set_up(from, link, FALSE);
 	g_array_set_size(link->addresses, 0);
 	g_array_set_size(link->neighbours, 0);
 	sysctls_reset(link);
+	if (from == network_host())
+		network_link_touched(link);
 	g_ptr_array_remove(from->links, link);
 	g_ptr_array_add(to->links, link);
 	if (link->nic == NETWORK_NICS)

@@ -33,6 +33,8 @@ typedef struct {
 	char *permanent_mac; /* NULL: a virtual link */
 	guint mtu;
 	gboolean up;
+	gint64 readdressed_us; /* when its addresses were last changed on the host, other than by CNI */
+	gboolean is_stale;     /* CNI moved or restored it soon after that, and may have read it before */
 	GArray *addresses;   /* of RdmadAddress */
 	GArray *neighbours;  /* of RdmadNeighbour */
 	GHashTable *sysctls; /* "ipv4/rp_filter" -> value */
@@ -100,6 +102,8 @@ void network_link_remove(Netns *netns, NetworkLink *link);
 void network_link_move(Netns *from, NetworkLink *link, Netns *to);
 void network_link_set_up(Netns *netns, NetworkLink *link, gboolean up);
 gboolean network_name_is_taken(const Netns *netns, const NetworkLink *but, const char *name);
+/* Call when CNI moves or restores a NIC of the host. */
+void network_link_touched(NetworkLink *link);
 /* Add, or change, and remove an address, with the route of its network. */
 void network_address_set(Netns *netns, NetworkLink *link, const RdmadAddress *address);
 void network_address_remove(Netns *netns, NetworkLink *link, const RdmadIp *ip);
