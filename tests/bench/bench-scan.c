@@ -3,8 +3,8 @@
  * bench-scan ROOT ROUNDS
  *
  * How long rdmad_scan_sysfs() takes, and how long the same files take that are only opened, read and
- * closed: the linker hands each open of the scan to this program first (--wrap), which writes it
- * down and plays the list again.  Prints {"devices", "opens", "scan_us", "scan_cpu_us", "reads_us",
+ * closed: the linker hands each open of the scan, and each link that it reads, to this program first
+ * (--wrap), which writes it down and plays the list again.  Prints {"devices", "opens", "scan_us", "scan_cpu_us", "reads_us",
  * "reads_cpu_us"}, medians of rounds that alternate; "cpu": CPU time of all threads.
  */
 #include <dirent.h>
@@ -23,20 +23,24 @@
 #include "hardware/sysroot.h"
 #include "samples.h"
 
+#define DIRS_MAX 1024
+#define LINK	 G_MAXUINT64
+
 typedef struct {
 	char *path;
-	guint64 flags;
-	gboolean in_last_dir; /* else below the root */
+	guint64 flags; /* LINK: a link is read */
+	int dir;       /* the descriptor of the scan that the path is relative to */
+	int fd;	       /* the scan's own descriptor; -1: it could not be opened */
 } Opened;
 
 static GArray *record; /* NULL: nothing is written down */
 
-static void record_add(const char *path, guint64 flags, gboolean in_last_dir)
+static void record_add(const char *path, guint64 flags, int dir, int fd)
 {
-	const Opened opened = { g_strdup(path), flags, in_last_dir };
+	const Opened opened = { g_strdup(path), flags, dir, fd };
 
-	if (record)
-		g_array_append_val(record, opened);
+	g_assert(dir >= 0 && dir < DIRS_MAX && fd < DIRS_MAX);
+	g_array_append_val(record, opened);
 }
 
 /* The name that the C library gives openat() where offsets have 64 bits. */
@@ -44,6 +48,9 @@ long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 int __real_openat64(int dir, const char *path, int flags, ...);
 int __wrap_openat64(int dir, const char *path, int flags, ...);
+
+ssize_t __real_readlinkat(int dir, const char *path, char *target, size_t size);
+ssize_t __wrap_readlinkat(int dir, const char *path, char *target, size_t size);
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
 			  void *data);
@@ -60,24 +67,45 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 long __wrap_syscall(long number, ...)
 {
 	va_list args;
-	long a[4];
+	long a[4], result;
 
 	va_start(args, number);
 	for (guint i = 0; i < G_N_ELEMENTS(a); i++)
 		a[i] = va_arg(args, long);
 	va_end(args);
-	if (number == SYS_openat2)
-		record_add((const char *)a[1], ((const struct open_how *)a[2])->flags, FALSE);
-	return __real_syscall(number, a[0], a[1], a[2], a[3]);
+	result = __real_syscall(number, a[0], a[1], a[2], a[3]);
+	/* After EAGAIN the scan tries again. */
+	if (record && number == SYS_openat2 && (result >= 0 || errno != EAGAIN))
+		record_add((const char *)a[1], ((const struct open_how *)a[2])->flags, (int)a[0],
+			   (int)result);
+	return result;
 }
 
 int __wrap_openat64(int dir, const char *path, int flags, ...)
 {
-	record_add(path, (guint64)flags, TRUE);
-	return __real_openat64(dir, path, flags);
+	const int fd = __real_openat64(dir, path, flags);
+
+	if (record)
+		record_add(path, (guint64)flags, dir, fd);
+	return fd;
+}
+
+/* A path below AT_FDCWD is that of a descriptor in /proc. */
+ssize_t __wrap_readlinkat(int dir, const char *path, char *target, size_t size)
+{
+	if (record && dir != AT_FDCWD)
+		record_add(path, LINK, dir, -1);
+	return __real_readlinkat(dir, path, target, size);
 }
 
 /* ---- the baseline ---- */
+
+static void read_target(int dir, const char *path)
+{
+	char buf[4096];
+
+	(void)!__real_readlinkat(dir, path, buf, sizeof(buf));
+}
 
 static void read_names(int fd)
 {
@@ -87,30 +115,45 @@ static void read_names(int fd)
 		;
 }
 
-static void read_bytes(int fd)
+/* Once, as the scan does: sysfs returns a whole attribute. */
+static void read_bytes(int fd, const char *path)
 {
 	char buf[4096];
 
-	while (read(fd, buf, sizeof(buf)) > 0)
-		;
+	if (read(fd, buf, sizeof(buf)) < 0)
+		g_error("%s: %s", path, g_strerror(errno));
 }
 
-static void play_one(int root, int *last_dir, const Opened *opened)
+/* What may be the directory of others stays open until the scan had the next one at its descriptor. */
+static void keep_open(int *dirs, int which, int fd)
 {
-	const int base = opened->in_last_dir ? *last_dir : root;
-	const int fd = __real_openat64(base, opened->path, (int)opened->flags);
+	if (dirs[which] >= 0)
+		close(dirs[which]);
+	dirs[which] = fd;
+}
 
+static void play_one(int root, int *dirs, const Opened *opened)
+{
+	/* The scan opens all directories but the root. */
+	const int base = dirs[opened->dir] < 0 ? root : dirs[opened->dir];
+	int fd;
+
+	if (opened->flags == LINK) {
+		read_target(base, opened->path);
+		return;
+	}
+	fd = __real_openat64(base, opened->path, (int)opened->flags);
+	if ((fd < 0) != (opened->fd < 0))
+		g_error("%s: not as in the scan", opened->path);
 	if (fd < 0)
 		return;
 	if (opened->flags & O_PATH) {
-		close(fd);
+		keep_open(dirs, opened->fd, fd);
 	} else if (opened->flags & O_DIRECTORY) {
 		read_names(fd);
-		if (*last_dir >= 0)
-			close(*last_dir);
-		*last_dir = fd;
+		keep_open(dirs, opened->fd, fd);
 	} else {
-		read_bytes(fd);
+		read_bytes(fd, opened->path);
 		close(fd);
 	}
 }
@@ -134,12 +177,14 @@ static void play(const char *path, const GArray *list, GArray *took, GArray *use
 {
 	const gint64 began = samples_now(), before = processor_now();
 	const int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int last_dir = -1;
+	int dirs[DIRS_MAX];
 
+	for (guint i = 0; i < DIRS_MAX; i++)
+		dirs[i] = -1;
 	for (guint i = 0; i < list->len; i++)
-		play_one(root, &last_dir, &g_array_index(list, Opened, i));
-	if (last_dir >= 0)
-		close(last_dir);
+		play_one(root, dirs, &g_array_index(list, Opened, i));
+	for (guint i = 0; i < DIRS_MAX; i++)
+		keep_open(dirs, (int)i, -1);
 	close(root);
 	samples_add_processor(used, before);
 	samples_add(took, began);
