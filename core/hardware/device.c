@@ -96,27 +96,41 @@ void rdmad_gid_format(const guint8 raw[16], char text[40])
 	*at = '\0';
 }
 
+/* Not strspn(), because names have few digits: the call takes longer than the loop. */
+static gsize count_digits(const char *text)
+{
+	gsize n = 0;
+
+	while (g_ascii_isdigit(text[n]))
+		n++;
+	return n;
+}
+
+static const char *skip_zeros(const char *text)
+{
+	while (*text == '0')
+		text++;
+	return text;
+}
+
 /* Compares two numbers as runs of digits, and moves both pointers behind them. */
 static int compare_runs(const char **a, const char **b)
 {
-	gsize la, lb;
-	int order;
+	const char *x = skip_zeros(*a), *y = skip_zeros(*b);
+	const gsize lx = count_digits(x), ly = count_digits(y);
 
-	*a += strspn(*a, "0");
-	*b += strspn(*b, "0");
-	la = strspn(*a, "0123456789");
-	lb = strspn(*b, "0123456789");
-	order = la != lb ? (la < lb ? -1 : 1) : strncmp(*a, *b, la);
-	*a += la;
-	*b += lb;
-	return order;
+	*a = x + lx;
+	*b = y + ly;
+	return lx != ly ? (lx < ly ? -1 : 1) : memcmp(x, y, lx);
 }
 
 /* Recognizes the PCI domain of "0000:3b:00.0": hexadecimal digits before a colon. */
 static gboolean starts_with_domain(const char *name)
 {
-	const gsize len = strspn(name, "0123456789abcdef");
+	gsize len = 0;
 
+	while (g_ascii_isdigit(name[len]) || (name[len] >= 'a' && name[len] <= 'f'))
+		len++;
 	return len >= 4 && name[len] == ':';
 }
 
