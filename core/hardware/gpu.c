@@ -45,7 +45,7 @@ static gboolean is_gpu(int vendor, guint32 class)
 static gboolean read_value(const RdmadSysroot *root, const char *device, const char *attribute,
 			   gboolean (*parse)(const char *text, gpointer out), gpointer out)
 {
-	g_autofree char *path = g_strdup_printf("%s/%s", device, attribute);
+	g_autofree char *path = g_strconcat(device, "/", attribute, NULL);
 	g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
 
 	return text && parse(text, out);
@@ -55,7 +55,7 @@ static gboolean read_value(const RdmadSysroot *root, const char *device, const c
  * are not. */
 static RdmadGpu *read_gpu(const RdmadSysroot *root, const char *address)
 {
-	g_autofree char *device = g_strdup_printf("sys/bus/pci/devices/%s", address);
+	g_autofree char *device = g_strconcat("sys/bus/pci/devices/", address, NULL);
 	g_autofree char *resolved = NULL;
 	guint32 class;
 	int vendor, id = RDMAD_UNKNOWN, numa = RDMAD_UNKNOWN;

@@ -19,6 +19,7 @@
 
 #define LIST_MAX      65536u
 #define ATTRIBUTE_MAX 4096
+#define NAMES_SIZE    512 /* of the names of most directories, with their NULs */
 /* openat2() returns EAGAIN when a concurrent rename or mount races with a "..". */
 #define OPEN_TRIES 64
 
@@ -124,6 +125,8 @@ static gboolean set_error(GError **error, int errnum, const char *path)
 	RdmadError code = RDMAD_ERROR_FAILED;
 
 	note_error(errnum);
+	if (!error)
+		return FALSE;
 	if (errnum == ENOENT || errnum == ENODEV || errnum == ENXIO)
 		code = RDMAD_ERROR_NOT_FOUND;
 	else if (errnum == EISDIR || errnum == ENOTDIR || errnum == ELOOP || errnum == ENAMETOOLONG)
@@ -194,16 +197,14 @@ static gsize stripped_length(const char *raw, gsize len)
 }
 
 /* `name` is relative to `dir_path`, which may be NULL. */
-static char *clean_value(const char *raw, gsize len, const char *dir_path, const char *name,
-			 GError **error)
+static gboolean check_text(const char *raw, gsize len, const char *dir_path, const char *name,
+			   GError **error)
 {
-	len = stripped_length(raw, len);
-	if (memchr(raw, '\0', len)) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s%s%s: not text",
-			    dir_path ? dir_path : "", dir_path ? "/" : "", name);
-		return NULL;
-	}
-	return g_utf8_make_valid(raw, (gssize)len);
+	if (!memchr(raw, '\0', len))
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s%s%s: not text",
+		    dir_path ? dir_path : "", dir_path ? "/" : "", name);
+	return FALSE;
 }
 
 char *rdmad_sysroot_read(const RdmadSysroot *root, const char *path, GError **error)
@@ -223,7 +224,10 @@ char *rdmad_sysroot_read(const RdmadSysroot *root, const char *path, GError **er
 			    RDMAD_SYSROOT_MAX);
 		return NULL;
 	}
-	return clean_value(text->str, text->len, NULL, path, error);
+	g_string_truncate(text, stripped_length(text->str, text->len));
+	if (!check_text(text->str, text->len, NULL, path, error))
+		return NULL;
+	return g_utf8_make_valid(text->str, (gssize)text->len);
 }
 
 gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *path, gint64 *value,
@@ -336,7 +340,9 @@ static gboolean is_dot(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-static gboolean list_names(DIR *dir, GPtrArray *names, const char *path, GError **error)
+/* `chunk` NULL: allocates each name. */
+static gboolean list_names(DIR *dir, GPtrArray *names, GStringChunk *chunk, const char *path,
+			   GError **error)
 {
 	const struct dirent *entry;
 
@@ -348,7 +354,8 @@ static gboolean list_names(DIR *dir, GPtrArray *names, const char *path, GError 
 				    "%s: more than %u entries", path, LIST_MAX);
 			return FALSE;
 		}
-		g_ptr_array_add(names, g_strdup(entry->d_name));
+		g_ptr_array_add(names, chunk ? g_string_chunk_insert(chunk, entry->d_name)
+					     : g_strdup(entry->d_name));
 	}
 	return errno ? set_error(error, errno, path) : TRUE;
 }
@@ -365,11 +372,11 @@ static DIR *open_dir(const RdmadSysroot *root, const char *path, GError **error)
 	return dir;
 }
 
-static GPtrArray *read_names(DIR *dir, const char *path, GError **error)
+static GPtrArray *read_names(DIR *dir, GStringChunk *chunk, const char *path, GError **error)
 {
-	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(chunk ? NULL : g_free);
 
-	if (!list_names(dir, names, path, error))
+	if (!list_names(dir, names, chunk, path, error))
 		return NULL;
 	g_ptr_array_sort(names, rdmad_natural_compare_entries);
 	return g_steal_pointer(&names);
@@ -382,7 +389,7 @@ char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **e
 
 	if (!dir)
 		return NULL;
-	names = read_names(dir, path, error);
+	names = read_names(dir, NULL, path, error);
 	closedir(dir);
 	if (!names)
 		return NULL;
@@ -456,41 +463,67 @@ gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
 }
 
 /* Builds the path only for the error: a scan reads tens of thousands of attributes. */
-static char *attribute_failed(const char *dir_path, const char *name, int errnum, GError **error)
+static gboolean attribute_failed(const char *dir_path, const char *name, int errnum, GError **error)
 {
-	g_autofree char *path = g_strdup_printf("%s/%s", dir_path, name);
+	g_autofree char *path = error ? g_strconcat(dir_path, "/", name, NULL) : NULL;
 
-	set_error(error, errnum, path);
-	return NULL;
+	return set_error(error, errnum, path);
 }
 
-char *rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char *name, GError **error)
+static gboolean is_ascii(const char *text, gsize len)
 {
-	char raw[ATTRIBUTE_MAX + 1];
-	const ssize_t n = read_once(dir, name, raw, sizeof(raw));
+	guchar bits = 0;
+
+	for (gsize i = 0; i < len; i++)
+		bits |= (guchar)text[i];
+	return bits < 0x80;
+}
+
+static void make_valid(char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE])
+{
+	g_autofree char *valid = g_utf8_make_valid(text, -1);
+
+	g_strlcpy(text, valid, RDMAD_SYSROOT_ATTRIBUTE_SIZE);
+}
+
+gboolean rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char *name,
+				      char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE], GError **error)
+{
+	const ssize_t n = read_once(dir, name, text, ATTRIBUTE_MAX + 1);
+	gsize len;
 
 	if (n < 0)
 		return attribute_failed(dir_path, name, errno, error);
 	if (n > ATTRIBUTE_MAX) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s/%s: more than %d bytes",
 			    dir_path, name, ATTRIBUTE_MAX);
-		return NULL;
+		return FALSE;
 	}
-	return clean_value(raw, (gsize)n, dir_path, name, error);
+	len = stripped_length(text, (gsize)n);
+	if (!check_text(text, len, dir_path, name, error))
+		return FALSE;
+	text[len] = '\0';
+	/* Nearly all attributes are, which is seen faster than that they are UTF-8. */
+	if (!is_ascii(text, len))
+		make_valid(text);
+	return TRUE;
 }
 
 gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path, RdmadSysrootFunc fn,
 				gpointer data, GError **error)
 {
 	DIR *dir = open_dir(root, path, error);
-	g_autoptr(GPtrArray) names = dir ? read_names(dir, path, error) : NULL;
+	g_autoptr(GStringChunk) chunk = g_string_chunk_new(NAMES_SIZE);
+	g_autoptr(GPtrArray) names = dir ? read_names(dir, chunk, path, error) : NULL;
+	char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
 
 	for (guint i = 0; names && i < names->len; i++) {
+		const char *name = names->pdata[i];
 		g_autoptr(GError) local = NULL;
-		g_autofree char *value =
-			rdmad_sysroot_read_attribute(dirfd(dir), path, names->pdata[i], &local);
+		const gboolean known =
+			rdmad_sysroot_read_attribute(dirfd(dir), path, name, text, &local);
 
-		fn(names->pdata[i], value, local, data);
+		fn(name, known ? text : NULL, local, data);
 	}
 	if (dir)
 		closedir(dir);

@@ -33,9 +33,11 @@ gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size);
 /* The same for an open file; returns its current value at each call. */
 gssize rdmad_sysroot_read_file(int fd, char *text, gsize size);
 
-/* Reads an attribute of /sys of up to 4096 bytes, as rdmad_sysroot_read(); `dir_path` is for the
- * error. */
-char *rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char *name, GError **error);
+/* Of an attribute of 4096 bytes, each of which may become U+FFFD. */
+#define RDMAD_SYSROOT_ATTRIBUTE_SIZE (3 * 4096 + 1)
+/* Reads an attribute of /sys into `text`, as rdmad_sysroot_read() does; `dir_path` is for the error. */
+gboolean rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char *name,
+				      char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE], GError **error);
 
 /* Adds a watch to an inotify descriptor.  Returns -1 with errno on failure. */
 int rdmad_sysroot_watch(const RdmadSysroot *root, int inotify, const char *path, guint32 events);

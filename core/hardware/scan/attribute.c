@@ -21,33 +21,38 @@ void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error)
 
 static gboolean is_problem(RdmadAttrNeed need, const GError *error)
 {
-	if (need == RDMAD_ATTR_OPTIONAL)
-		return !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
-	return need == RDMAD_ATTR_REQUIRED;
+	return need == RDMAD_ATTR_REQUIRED ||
+	       !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 }
 
 /* `fd` -1: the directory cannot be opened; reading by path reports the error for each attribute. */
-static char *attr_text(const RdmadAttrDir *dir, int fd, const char *name, GError **error)
+static gboolean attr_text(const RdmadAttrDir *dir, int fd, const char *name,
+			  char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE], GError **error)
 {
-	g_autofree char *path = NULL;
+	g_autofree char *path = NULL, *value = NULL;
 
 	if (fd >= 0)
-		return rdmad_sysroot_read_attribute(fd, dir->path, name, error);
-	path = g_strdup_printf("%s/%s", dir->path, name);
-	return rdmad_sysroot_read(dir->root, path, error);
+		return rdmad_sysroot_read_attribute(fd, dir->path, name, text, error);
+	path = g_strconcat(dir->path, "/", name, NULL);
+	value = rdmad_sysroot_read(dir->root, path, error);
+	if (!value)
+		return FALSE;
+	g_strlcpy(text, value, RDMAD_SYSROOT_ATTRIBUTE_SIZE);
+	return TRUE;
 }
 
 static void attr_read(const RdmadAttrDir *dir, int fd, const RdmadAttr *attr, gpointer member)
 {
+	char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = attr_text(dir, fd, attr->name, &error);
+	const gboolean quiet = attr->need == RDMAD_ATTR_QUIET;
 
-	if (!text) {
-		if (is_problem(attr->need, error))
+	if (!attr_text(dir, fd, attr->name, text, quiet ? NULL : &error)) {
+		if (!quiet && is_problem(attr->need, error))
 			rdmad_attr_problem(dir, error);
 		return;
 	}
-	if (!attr->parse(text, member) && attr->need != RDMAD_ATTR_QUIET)
+	if (!attr->parse(text, member) && !quiet)
 		rdmad_device_add_problem(dir->dev, "%s%s: not understood: \"%.64s\"", dir->label,
 					 attr->name, text);
 }

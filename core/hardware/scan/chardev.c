@@ -29,12 +29,12 @@ static RdmadChardev read_chardev(const RdmadSysroot *root, const char *class, co
 {
 	RdmadChardev chardev = { .kind = kind };
 	guint numbers[2] = { 0, 0 };
-	g_autofree char *path = g_strdup_printf("sys/class/%s/%s/dev", class, name);
+	g_autofree char *path = g_strconcat("sys/class/", class, "/", name, "/dev", NULL);
 	g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
 
 	if (text)
 		rdmad_sysfs_major_minor(text, numbers);
-	chardev.path = g_strdup_printf("/dev/infiniband/%s", name);
+	chardev.path = g_strconcat("/dev/infiniband/", name, NULL);
 	chardev.major = numbers[0];
 	chardev.minor = numbers[1];
 	return chardev;
@@ -59,11 +59,11 @@ static GArray *chardevs_of(RdmadScanner *scanner, const char *ibdev)
 
 static void read_class(RdmadScanner *scanner, guint which)
 {
-	g_autofree char *path = g_strdup_printf("sys/class/%s", classes[which].class);
+	g_autofree char *path = g_strconcat("sys/class/", classes[which].class, NULL);
 	g_auto(GStrv) names = rdmad_sysroot_list(scanner->root, path, NULL);
 
 	for (guint i = 0; names && names[i]; i++) {
-		g_autofree char *owner = g_strdup_printf("%s/%s/ibdev", path, names[i]);
+		g_autofree char *owner = g_strconcat(path, "/", names[i], "/ibdev", NULL);
 		g_autofree char *ibdev = NULL;
 		RdmadChardev chardev;
 

@@ -17,10 +17,10 @@ static const RdmadAttr device_attrs[] = {
 
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
 {
-	g_autofree char *path = g_strdup_printf("sys/class/infiniband/%s", name);
+	g_autofree char *path = g_strconcat("sys/class/infiniband/", name, NULL);
 	/* Only a directory contains ".".  A device that is temporarily unreadable is in doubt, not
 	 * gone. */
-	g_autofree char *self = g_strdup_printf("%s/.", path);
+	g_autofree char *self = g_strconcat(path, "/.", NULL);
 	g_autoptr(GArray) gids = NULL;
 	RdmadDevice *dev;
 	RdmadAttrDir dir;

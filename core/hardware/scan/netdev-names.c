@@ -28,7 +28,7 @@ static void add_name(GPtrArray *names, const char *name)
 
 static char *read_net(const RdmadSysroot *root, const char *name, const char *attribute)
 {
-	g_autofree char *path = g_strdup_printf("sys/class/net/%s/%s", name, attribute);
+	g_autofree char *path = g_strconcat("sys/class/net/", name, "/", attribute, NULL);
 
 	return rdmad_sysroot_read(root, path, NULL);
 }
@@ -45,7 +45,7 @@ static gboolean is_representor(const RdmadSysroot *root, const char *name)
 char **rdmad_scan_function_netdevs(const RdmadSysroot *root, const char *function)
 {
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
-	g_autofree char *path = g_strdup_printf("%s/net", function);
+	g_autofree char *path = g_strconcat(function, "/net", NULL);
 	g_auto(GStrv) all = rdmad_sysroot_list(root, path, NULL);
 
 	for (guint i = 0; all && all[i]; i++)
@@ -56,7 +56,7 @@ char **rdmad_scan_function_netdevs(const RdmadSysroot *root, const char *functio
 
 static void add_hardware(const RdmadAttrDir *dir, GPtrArray *names)
 {
-	g_autofree char *device = g_strdup_printf("%s/device", dir->path);
+	g_autofree char *device = g_strconcat(dir->path, "/device", NULL);
 	g_auto(GStrv) all = rdmad_scan_function_netdevs(dir->root, device);
 
 	for (guint i = 0; all[i]; i++)
@@ -66,7 +66,7 @@ static void add_hardware(const RdmadAttrDir *dir, GPtrArray *names)
 /* Not all software devices name their parent interface; netlink names it for the others. */
 static void add_parent(const RdmadAttrDir *dir, GPtrArray *names)
 {
-	g_autofree char *path = g_strdup_printf("%s/parent", dir->path);
+	g_autofree char *path = g_strconcat(dir->path, "/parent", NULL);
 	g_autofree char *name = rdmad_sysroot_read(dir->root, path, NULL);
 
 	if (name && rdmad_sysfs_is_netdev_name(name))
@@ -106,8 +106,8 @@ static gboolean has_gid_of_mac(const RdmadAttrDir *dir, const RdmadPort *port, c
 static gboolean is_on_top_of(const RdmadSysroot *root, const char *name, const GPtrArray *names)
 {
 	for (guint i = 0; i < names->len; i++) {
-		g_autofree char *lower = g_strdup_printf("sys/class/net/%s/lower_%s", name,
-							 (const char *)names->pdata[i]);
+		g_autofree char *lower = g_strconcat("sys/class/net/", name, "/lower_",
+						     (const char *)names->pdata[i], NULL);
 
 		if (rdmad_sysroot_exists(root, lower))
 			return TRUE;
@@ -136,7 +136,7 @@ static void add_named_by_gids(const RdmadAttrDir *dir, const RdmadPort *port, GP
 /* Hardware is preferred, because bonds, bridges and VLANs share its address. */
 static gboolean is_hardware(const RdmadSysroot *root, const char *name)
 {
-	g_autofree char *device = g_strdup_printf("sys/class/net/%s/device", name);
+	g_autofree char *device = g_strconcat("sys/class/net/", name, "/device", NULL);
 
 	return rdmad_sysroot_exists(root, device);
 }
@@ -163,7 +163,7 @@ static void add_by_mac(const RdmadAttrDir *dir, const RdmadPort *port, GPtrArray
 GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir)
 {
 	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-	g_autofree char *device = g_strdup_printf("%s/device", dir->path);
+	g_autofree char *device = g_strconcat(dir->path, "/device", NULL);
 	const gboolean software = !rdmad_sysroot_exists(dir->root, device);
 	const RdmadDevice *dev = dir->dev;
 

@@ -21,13 +21,13 @@ static const RdmadAttr netdev_attrs[] = {
 
 static char *net_path(const char *name, const char *attribute)
 {
-	return g_strdup_printf("sys/class/net/%s/%s", name, attribute);
+	return g_strconcat("sys/class/net/", name, "/", attribute, NULL);
 }
 
 static void read_netdev(const RdmadAttrDir *dir, RdmadNetdev *netdev, const char *name)
 {
-	g_autofree char *path = g_strdup_printf("sys/class/net/%s", name);
-	g_autofree char *label = g_strdup_printf("net/%s/", name);
+	g_autofree char *path = g_strconcat("sys/class/net/", name, NULL);
+	g_autofree char *label = g_strconcat("net/", name, "/", NULL);
 	g_autofree char *master = net_path(name, "master");
 	const RdmadAttrDir net_dir = { dir->root, dir->dev, path, label };
 

@@ -66,7 +66,7 @@ static void read_vfs(RdmadScanner *scanner, const char *pf_path)
 	g_auto(GStrv) names = rdmad_sysroot_list(scanner->root, pf_path, NULL);
 
 	for (guint i = 0; names && names[i]; i++) {
-		g_autofree char *link = g_strdup_printf("%s/%s", pf_path, names[i]);
+		g_autofree char *link = g_strconcat(pf_path, "/", names[i], NULL);
 		char *address;
 		int index;
 
@@ -94,7 +94,7 @@ static char **pf_netdevs(RdmadScanner *scanner, const char *pf_path)
 static void read_sf(RdmadScanner *scanner, RdmadDevice *dev, const char *function)
 {
 	const RdmadAttr attr = { "sfnum", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(sf_number) };
-	g_autofree char *path = g_strdup_printf("%s/%s", function, dev->aux_name);
+	g_autofree char *path = g_strconcat(function, "/", dev->aux_name, NULL);
 	const RdmadAttrDir dir = { scanner->root, dev, path, "aux/" };
 
 	/* The virtual functions belong to the parent of the subfunction. */
@@ -123,7 +123,7 @@ static void read_vf(RdmadScanner *scanner, RdmadDevice *dev, const char *physfn)
 /* Only a function with SR-IOV has the file with the number of its virtual functions. */
 static void read_role(RdmadScanner *scanner, const RdmadAttrDir *function)
 {
-	g_autofree char *physfn = g_strdup_printf("%s/physfn", function->path);
+	g_autofree char *physfn = g_strconcat(function->path, "/physfn", NULL);
 
 	if (rdmad_sysroot_exists(scanner->root, physfn))
 		read_vf(scanner, function->dev, physfn);
@@ -133,7 +133,7 @@ static void read_role(RdmadScanner *scanner, const RdmadAttrDir *function)
 
 static char *read_driver(const RdmadAttrDir *dir, const char *device)
 {
-	g_autofree char *link = g_strdup_printf("%s/driver", device);
+	g_autofree char *link = g_strconcat(device, "/driver", NULL);
 
 	return rdmad_sysroot_link_name(dir->root, link, NULL);
 }
@@ -156,7 +156,7 @@ static void read_function(RdmadScanner *scanner, const RdmadAttrDir *dir, const 
 /* A device on another bus (platform, virtio) still has a driver. */
 static void read_other_bus(const RdmadAttrDir *dir)
 {
-	g_autofree char *device = g_strdup_printf("%s/device", dir->path);
+	g_autofree char *device = g_strconcat(dir->path, "/device", NULL);
 
 	dir->dev->driver = read_driver(dir, device);
 }

@@ -60,16 +60,19 @@ typedef struct {
 } GidTable;
 
 /* Ignores EINVAL: the entry was cleared meanwhile, or has no interface. */
-static char *read_gid_attr(const GidTable *table, int dir, const char *index)
+static gboolean read_gid_attr(const GidTable *table, int dir, const char *index,
+			      char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE])
 {
-	return dir < 0 ? NULL : rdmad_sysroot_read_attribute(dir, table->dir->path, index, NULL);
+	return dir >= 0 && rdmad_sysroot_read_attribute(dir, table->dir->path, index, text, NULL);
 }
 
 static char *read_gid_netdev(const GidTable *table, const char *index)
 {
-	g_autofree char *name = read_gid_attr(table, table->netdevs, index);
+	char name[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
 
-	return name && rdmad_sysfs_is_netdev_name(name) ? g_steal_pointer(&name) : NULL;
+	if (!read_gid_attr(table, table->netdevs, index, name) || !rdmad_sysfs_is_netdev_name(name))
+		return NULL;
+	return g_strdup(name);
 }
 
 /* `type` is the text of sysfs, or NULL; `name` is the index as text. */
@@ -89,17 +92,23 @@ static void add_gid(GidTable *table, const char *name, guint index, const guint8
 
 static void take_used_gid(GidTable *table, const char *name, guint index, const guint8 raw[16])
 {
-	g_autofree char *type = read_gid_attr(table, table->types, name);
+	char type[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
+	const gboolean known = read_gid_attr(table, table->types, name, type);
 
-	add_gid(table, name, index, raw, type);
+	add_gid(table, name, index, raw, known ? type : NULL);
 }
 
+#define EMPTY_GID "0000:0000:0000:0000:0000:0000:0000:0000"
+
+/* Most entries of a table are empty, and are not parsed. */
 static void take_gid(const char *name, const char *value, const GError *error, gpointer data)
 {
 	GidTable *table = data;
 	guint8 raw[16];
 	int index;
 
+	if (value && !strcmp(value, EMPTY_GID))
+		return;
 	if (!rdmad_sysfs_int(name, &index) || index < 0 || table->gids->len == RDMAD_SCAN_MAX_GIDS)
 		return;
 	if (!value)
@@ -113,7 +122,7 @@ static void take_gid(const char *name, const char *value, const GError *error, g
 
 static void read_gid_files(GidTable *table)
 {
-	g_autofree char *path = g_strdup_printf("%s/gids", table->dir->path);
+	g_autofree char *path = g_strconcat(table->dir->path, "/gids", NULL);
 	g_autoptr(GError) error = NULL;
 
 	if (!rdmad_sysroot_read_dir(table->dir->root, path, take_gid, table, &error))
@@ -136,7 +145,7 @@ static void take_known_gids(GidTable *table, const GArray *gids)
 
 static int open_gid_attrs(const RdmadAttrDir *port, const char *kind)
 {
-	g_autofree char *path = g_strdup_printf("%s/gid_attrs/%s", port->path, kind);
+	g_autofree char *path = g_strconcat(port->path, "/gid_attrs/", kind, NULL);
 
 	return rdmad_sysroot_open_dir(port->root, path);
 }
@@ -160,8 +169,8 @@ static void read_gids(const RdmadAttrDir *dir, RdmadPort *port, const GArray *kn
 static void read_port(const RdmadAttrDir *dir, RdmadPort *port, const char *name, int number,
 		      const GArray *gids)
 {
-	g_autofree char *path = g_strdup_printf("%s/ports/%s", dir->path, name);
-	g_autofree char *label = g_strdup_printf("ports/%s/", name);
+	g_autofree char *path = g_strconcat(dir->path, "/ports/", name, NULL);
+	g_autofree char *label = g_strconcat("ports/", name, "/", NULL);
 	const RdmadAttrDir port_dir = { dir->root, dir->dev, path, label };
 
 	*port = (RdmadPort){
@@ -177,7 +186,7 @@ static void read_port(const RdmadAttrDir *dir, RdmadPort *port, const char *name
 
 void rdmad_scan_ports(const RdmadAttrDir *dir, const GArray *gids)
 {
-	g_autofree char *path = g_strdup_printf("%s/ports", dir->path);
+	g_autofree char *path = g_strconcat(dir->path, "/ports", NULL);
 	g_autoptr(GError) error = NULL;
 	g_auto(GStrv) names = rdmad_sysroot_list(dir->root, path, &error);
 	RdmadDevice *dev = dir->dev;
