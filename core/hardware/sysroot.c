@@ -135,6 +135,14 @@ static gboolean set_error(GError **error, int errnum, const char *path)
 	return FALSE;
 }
 
+/* Builds the path only for the error: a scan reads tens of thousands of files. */
+static gboolean file_failed(const char *dir_path, const char *name, int errnum, GError **error)
+{
+	g_autofree char *path = error ? g_strconcat(dir_path, "/", name, NULL) : NULL;
+
+	return set_error(error, errnum, path);
+}
+
 static int open_at(const RdmadSysroot *root, const char *path, int flags)
 {
 	const struct open_how how = {
@@ -294,16 +302,22 @@ char *rdmad_sysroot_link_name(const RdmadSysroot *root, const char *path, GError
 	return g_path_get_basename(target);
 }
 
-char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error)
+char *rdmad_sysroot_link_name_at(int dir, const char *dir_path, const char *name, GError **error)
 {
-	g_autofree char *full = NULL, *base = NULL;
-	gsize skip;
-	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_PATH, error);
+	g_autofree char *target = read_link(dir, name);
 
-	if (fd < 0)
-		return NULL;
-	full = path_of(fd);
-	base = full ? path_of(root->fd) : NULL;
+	if (target)
+		return g_path_get_basename(target);
+	file_failed(dir_path, name, errno, error);
+	return NULL;
+}
+
+char *rdmad_sysroot_path_of(const RdmadSysroot *root, int fd, const char *path, GError **error)
+{
+	g_autofree char *full = path_of(fd);
+	g_autofree char *base = full ? path_of(root->fd) : NULL;
+	gsize skip;
+
 	if (!base) {
 		set_error(error, errno, path);
 		return NULL;
@@ -317,6 +331,13 @@ char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError *
 	while (full[skip] == '/')
 		skip++;
 	return g_strdup(full + skip);
+}
+
+char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error)
+{
+	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_PATH, error);
+
+	return fd < 0 ? NULL : rdmad_sysroot_path_of(root, fd, path, error);
 }
 
 char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError **error)
@@ -360,16 +381,37 @@ static gboolean list_names(DIR *dir, GPtrArray *names, GStringChunk *chunk, cons
 	return errno ? set_error(error, errno, path) : TRUE;
 }
 
-static DIR *open_dir(const RdmadSysroot *root, const char *path, GError **error)
+/* Takes `fd`, which is -1 after an error. */
+static DIR *open_stream(int fd, const char *path, GError **error)
 {
-	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_RDONLY | O_DIRECTORY, error);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 
-	if (dir)
-		rdmad_steal_fd(&fd);
-	else if (fd >= 0)
+	if (!dir && fd >= 0) {
 		set_error(error, errno, path);
+		close(fd);
+	}
 	return dir;
+}
+
+static DIR *open_dir(const RdmadSysroot *root, const char *path, GError **error)
+{
+	return open_stream(rdmad_sysroot_open(root, path, O_RDONLY | O_DIRECTORY, error), path,
+			   error);
+}
+
+static int open_dir_at(int dir, const char *name, int flags)
+{
+	return openat(dir, name, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* `path` is that of the directory itself. */
+static DIR *open_stream_at(int dir, const char *name, const char *path, GError **error)
+{
+	const int fd = open_dir_at(dir, name, O_RDONLY);
+
+	if (fd < 0)
+		set_error(error, errno, path);
+	return open_stream(fd, path, error);
 }
 
 static GPtrArray *read_names(DIR *dir, GStringChunk *chunk, const char *path, GError **error)
@@ -382,15 +424,13 @@ static GPtrArray *read_names(DIR *dir, GStringChunk *chunk, const char *path, GE
 	return g_steal_pointer(&names);
 }
 
-char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **error)
+/* Takes `dir`, which is NULL after an error. */
+static char **list(DIR *dir, const char *path, GError **error)
 {
-	DIR *dir = open_dir(root, path, error);
-	GPtrArray *names;
+	GPtrArray *names = dir ? read_names(dir, NULL, path, error) : NULL;
 
-	if (!dir)
-		return NULL;
-	names = read_names(dir, NULL, path, error);
-	closedir(dir);
+	if (dir)
+		closedir(dir);
 	if (!names)
 		return NULL;
 	g_ptr_array_add(names, NULL);
@@ -398,10 +438,31 @@ char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **e
 	return (char **)g_ptr_array_free(names, FALSE);
 }
 
+char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **error)
+{
+	return list(open_dir(root, path, error), path, error);
+}
+
+char **rdmad_sysroot_list_at(int dir, const char *dir_path, const char *name, GError **error)
+{
+	g_autofree char *path = g_strconcat(dir_path, "/", name, NULL);
+
+	return list(open_stream_at(dir, name, path, error), path, error);
+}
+
 int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path)
 {
 	/* O_PATH: names are resolved below it, and nothing is opened to be read. */
 	const int fd = open_at(root, path, O_PATH | O_DIRECTORY);
+
+	if (fd < 0)
+		note_error(errno);
+	return fd;
+}
+
+int rdmad_sysroot_open_dir_at(int dir, const char *name)
+{
+	const int fd = open_dir_at(dir, name, O_PATH);
 
 	if (fd < 0)
 		note_error(errno);
@@ -462,14 +523,6 @@ gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size)
 	return fd < 0 ? -1 : rdmad_sysroot_read_file(fd, text, size);
 }
 
-/* Builds the path only for the error: a scan reads tens of thousands of attributes. */
-static gboolean attribute_failed(const char *dir_path, const char *name, int errnum, GError **error)
-{
-	g_autofree char *path = error ? g_strconcat(dir_path, "/", name, NULL) : NULL;
-
-	return set_error(error, errnum, path);
-}
-
 static gboolean is_ascii(const char *text, gsize len)
 {
 	guchar bits = 0;
@@ -493,7 +546,7 @@ gboolean rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char 
 	gsize len;
 
 	if (n < 0)
-		return attribute_failed(dir_path, name, errno, error);
+		return file_failed(dir_path, name, errno, error);
 	if (n > ATTRIBUTE_MAX) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s/%s: more than %d bytes",
 			    dir_path, name, ATTRIBUTE_MAX);
@@ -509,10 +562,10 @@ gboolean rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char 
 	return TRUE;
 }
 
-gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path, RdmadSysrootFunc fn,
-				gpointer data, GError **error)
+/* Takes `dir`, which is NULL after an error. */
+static gboolean read_all(DIR *dir, const char *path, RdmadSysrootFunc fn, gpointer data,
+			 GError **error)
 {
-	DIR *dir = open_dir(root, path, error);
 	g_autoptr(GStringChunk) chunk = g_string_chunk_new(NAMES_SIZE);
 	g_autoptr(GPtrArray) names = dir ? read_names(dir, chunk, path, error) : NULL;
 	char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
@@ -528,6 +581,20 @@ gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path, Rdma
 	if (dir)
 		closedir(dir);
 	return names != NULL;
+}
+
+gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path, RdmadSysrootFunc fn,
+				gpointer data, GError **error)
+{
+	return read_all(open_dir(root, path, error), path, fn, data, error);
+}
+
+gboolean rdmad_sysroot_read_dir_at(int dir, const char *dir_path, const char *name,
+				   RdmadSysrootFunc fn, gpointer data, GError **error)
+{
+	g_autofree char *path = g_strconcat(dir_path, "/", name, NULL);
+
+	return read_all(open_stream_at(dir, name, path, error), path, fn, data, error);
 }
 
 gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path)

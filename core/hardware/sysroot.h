@@ -27,6 +27,8 @@ gboolean rdmad_sysroot_glance(const RdmadSysroot *root, const char *path, struct
  * errno on failure. */
 int rdmad_sysroot_open_dir(const RdmadSysroot *root, const char *path);
 int rdmad_sysroot_open_file_at(int dir, const char *name);
+/* Follows no links. */
+int rdmad_sysroot_open_dir_at(int dir, const char *name);
 /* Reads a whole attribute at once.  Returns its length without trailing white space and NULs.
  * EBADMSG: not text, or longer than `size`. */
 gssize rdmad_sysroot_read_at(int dir, const char *name, char *text, gsize size);
@@ -38,6 +40,15 @@ gssize rdmad_sysroot_read_file(int fd, char *text, gsize size);
 /* Reads an attribute of /sys into `text`, as rdmad_sysroot_read() does; `dir_path` is for the error. */
 gboolean rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char *name,
 				      char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE], GError **error);
+
+/* The functions of rdmad/sysroot.h for a file of a directory that is open: a scan has many of them, and
+ * resolving a path is most of the cost of opening.  They follow no links; `dir_path` is for errors. */
+char **rdmad_sysroot_list_at(int dir, const char *dir_path, const char *name, GError **error);
+gboolean rdmad_sysroot_read_dir_at(int dir, const char *dir_path, const char *name,
+				   RdmadSysrootFunc fn, gpointer data, GError **error);
+char *rdmad_sysroot_link_name_at(int dir, const char *dir_path, const char *name, GError **error);
+/* Returns the path that the open file `fd` has now. */
+char *rdmad_sysroot_path_of(const RdmadSysroot *root, int fd, const char *path, GError **error);
 
 /* Adds a watch to an inotify descriptor.  Returns -1 with errno on failure. */
 int rdmad_sysroot_watch(const RdmadSysroot *root, int inotify, const char *path, guint32 events);

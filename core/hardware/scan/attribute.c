@@ -25,14 +25,14 @@ static gboolean is_problem(RdmadAttrNeed need, const GError *error)
 	       !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
 }
 
-/* `fd` -1: the directory cannot be opened; reading by path reports the error for each attribute. */
-static gboolean attr_text(const RdmadAttrDir *dir, int fd, const char *name,
+/* Reading by path reports the error for each attribute if the directory cannot be opened. */
+static gboolean attr_text(const RdmadAttrDir *dir, const char *name,
 			  char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE], GError **error)
 {
 	g_autofree char *path = NULL, *value = NULL;
 
-	if (fd >= 0)
-		return rdmad_sysroot_read_attribute(fd, dir->path, name, text, error);
+	if (dir->fd >= 0)
+		return rdmad_sysroot_read_attribute(dir->fd, dir->path, name, text, error);
 	path = g_strconcat(dir->path, "/", name, NULL);
 	value = rdmad_sysroot_read(dir->root, path, error);
 	if (!value)
@@ -41,13 +41,13 @@ static gboolean attr_text(const RdmadAttrDir *dir, int fd, const char *name,
 	return TRUE;
 }
 
-static void attr_read(const RdmadAttrDir *dir, int fd, const RdmadAttr *attr, gpointer member)
+static void attr_read(const RdmadAttrDir *dir, const RdmadAttr *attr, gpointer member)
 {
 	char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
 	g_autoptr(GError) error = NULL;
 	const gboolean quiet = attr->need == RDMAD_ATTR_QUIET;
 
-	if (!attr_text(dir, fd, attr->name, text, quiet ? NULL : &error)) {
+	if (!attr_text(dir, attr->name, text, quiet ? NULL : &error)) {
 		if (!quiet && is_problem(attr->need, error))
 			rdmad_attr_problem(dir, error);
 		return;
@@ -57,11 +57,8 @@ static void attr_read(const RdmadAttrDir *dir, int fd, const RdmadAttr *attr, gp
 					 attr->name, text);
 }
 
-/* Opens the directory once, because resolving its path is most of the cost of a read. */
 void rdmad_attrs_read(const RdmadAttrDir *dir, const RdmadAttr *attrs, guint n, gpointer out)
 {
-	rdmad_autofd int fd = rdmad_sysroot_open_dir(dir->root, dir->path);
-
 	for (guint i = 0; i < n; i++)
-		attr_read(dir, fd, &attrs[i], G_STRUCT_MEMBER_P(out, attrs[i].offset));
+		attr_read(dir, &attrs[i], G_STRUCT_MEMBER_P(out, attrs[i].offset));
 }

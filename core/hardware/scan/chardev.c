@@ -5,10 +5,12 @@
  * The device classes name the RDMA device of each character device in `ibdev`, independent of the
  * bus.  One pass over the classes serves all devices.
  */
+#include <rdmad/fd.h>
 #include <string.h>
 
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
+#include "hardware/sysroot.h"
 
 /* The key of files for all devices; no device has this name. */
 #define EVERY_DEVICE ""
@@ -24,15 +26,14 @@ static const struct {
 	{ "infiniband_cm", "ucm", RDMAD_CHARDEV_UCM },
 };
 
-static RdmadChardev read_chardev(const RdmadSysroot *root, const char *class, const char *name,
-				 RdmadChardevKind kind)
+/* `dir` is the directory of the character device, and `path` its path. */
+static RdmadChardev read_chardev(int dir, const char *path, const char *name, RdmadChardevKind kind)
 {
 	RdmadChardev chardev = { .kind = kind };
 	guint numbers[2] = { 0, 0 };
-	g_autofree char *path = g_strconcat("sys/class/", class, "/", name, "/dev", NULL);
-	g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
+	char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
 
-	if (text)
+	if (rdmad_sysroot_read_attribute(dir, path, "dev", text, NULL))
 		rdmad_sysfs_major_minor(text, numbers);
 	chardev.path = g_strconcat("/dev/infiniband/", name, NULL);
 	chardev.major = numbers[0];
@@ -57,36 +58,44 @@ static GArray *chardevs_of(RdmadScanner *scanner, const char *ibdev)
 	return list;
 }
 
+static void read_chardev_of_class(RdmadScanner *scanner, const char *path, const char *name,
+				  RdmadChardevKind kind)
+{
+	rdmad_autofd int dir = rdmad_sysroot_open_dir(scanner->root, path);
+	char ibdev[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
+	RdmadChardev chardev;
+
+	if (dir < 0 || !rdmad_sysroot_read_attribute(dir, path, "ibdev", ibdev, NULL))
+		return;
+	chardev = read_chardev(dir, path, name, kind);
+	g_array_append_val(chardevs_of(scanner, ibdev), chardev);
+}
+
 static void read_class(RdmadScanner *scanner, guint which)
 {
-	g_autofree char *path = g_strconcat("sys/class/", classes[which].class, NULL);
-	g_auto(GStrv) names = rdmad_sysroot_list(scanner->root, path, NULL);
+	g_autofree char *class = g_strconcat("sys/class/", classes[which].class, NULL);
+	g_auto(GStrv) names = rdmad_sysroot_list(scanner->root, class, NULL);
 
 	for (guint i = 0; names && names[i]; i++) {
-		g_autofree char *owner = g_strconcat(path, "/", names[i], "/ibdev", NULL);
-		g_autofree char *ibdev = NULL;
-		RdmadChardev chardev;
+		g_autofree char *path = g_strconcat(class, "/", names[i], NULL);
 
-		if (!g_str_has_prefix(names[i], classes[which].prefix))
-			continue;
-		ibdev = rdmad_sysroot_read(scanner->root, owner, NULL);
-		if (!ibdev)
-			continue;
-		chardev = read_chardev(scanner->root, classes[which].class, names[i],
-				       classes[which].kind);
-		g_array_append_val(chardevs_of(scanner, ibdev), chardev);
+		if (g_str_has_prefix(names[i], classes[which].prefix))
+			read_chardev_of_class(scanner, path, names[i], classes[which].kind);
 	}
 }
 
 void rdmad_scan_chardevs(RdmadScanner *scanner)
 {
+	static const char rdma_cm[] = "sys/class/misc/rdma_cm";
+	rdmad_autofd int dir = rdmad_sysroot_open_dir(scanner->root, rdma_cm);
+
 	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
 		read_class(scanner, i);
-	if (rdmad_sysroot_exists(scanner->root, "sys/class/misc/rdma_cm")) {
-		const RdmadChardev rdma_cm =
-			read_chardev(scanner->root, "misc", "rdma_cm", RDMAD_CHARDEV_RDMA_CM);
+	if (dir >= 0) {
+		const RdmadChardev chardev =
+			read_chardev(dir, rdma_cm, "rdma_cm", RDMAD_CHARDEV_RDMA_CM);
 
-		g_array_append_val(chardevs_of(scanner, EVERY_DEVICE), rdma_cm);
+		g_array_append_val(chardevs_of(scanner, EVERY_DEVICE), chardev);
 	}
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scans one RDMA device of /sys/class/infiniband */
+#include <rdmad/fd.h>
+
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
 #include "hardware/device.h"
+#include "hardware/sysroot.h"
 
 #define FIELD(member) G_STRUCT_OFFSET(RdmadDevice, member)
 
@@ -18,17 +21,17 @@ static const RdmadAttr device_attrs[] = {
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
 {
 	g_autofree char *path = g_strconcat("sys/class/infiniband/", name, NULL);
-	/* Only a directory contains ".".  A device that is temporarily unreadable is in doubt, not
-	 * gone. */
-	g_autofree char *self = g_strconcat(path, "/.", NULL);
+	/* Each directory is opened once: resolving its path is most of the cost of a read.  A device
+	 * that is temporarily unreadable is in doubt, not gone. */
+	rdmad_autofd int fd = rdmad_sysroot_open_dir(scanner->root, path);
 	g_autoptr(GArray) gids = NULL;
 	RdmadDevice *dev;
 	RdmadAttrDir dir;
 
-	if (!rdmad_sysroot_exists(scanner->root, self))
+	if (fd < 0)
 		return NULL;
 	dev = rdmad_device_new(name, name);
-	dir = (RdmadAttrDir){ scanner->root, dev, path, "" };
+	dir = (RdmadAttrDir){ scanner->root, dev, path, "", fd };
 	rdmad_attrs_read(&dir, device_attrs, G_N_ELEMENTS(device_attrs), dev);
 	if (!rdmad_scan_pci(scanner, &dir)) {
 		rdmad_device_unref(dev);

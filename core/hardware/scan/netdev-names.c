@@ -14,6 +14,7 @@
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
 #include "hardware/device.h"
+#include "hardware/sysroot.h"
 
 static gboolean has_name(GPtrArray *names, const char *name)
 {
@@ -66,10 +67,10 @@ static void add_hardware(const RdmadAttrDir *dir, GPtrArray *names)
 /* Not all software devices name their parent interface; netlink names it for the others. */
 static void add_parent(const RdmadAttrDir *dir, GPtrArray *names)
 {
-	g_autofree char *path = g_strconcat(dir->path, "/parent", NULL);
-	g_autofree char *name = rdmad_sysroot_read(dir->root, path, NULL);
+	char name[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
 
-	if (name && rdmad_sysfs_is_netdev_name(name))
+	if (rdmad_sysroot_read_attribute(dir->fd, dir->path, "parent", name, NULL) &&
+	    rdmad_sysfs_is_netdev_name(name))
 		add_name(names, name);
 }
 
@@ -164,8 +165,8 @@ GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir)
 {
 	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *device = g_strconcat(dir->path, "/device", NULL);
-	const gboolean software = !rdmad_sysroot_exists(dir->root, device);
 	const RdmadDevice *dev = dir->dev;
+	const gboolean software = !dev->pci_address && !rdmad_sysroot_exists(dir->root, device);
 
 	add_hardware(dir, names);
 	add_parent(dir, names);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the network interfaces of an RDMA device, and assigns them to ports */
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <string.h>
 
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
 #include "hardware/device.h"
+#include "hardware/sysroot.h"
 
 #define FIELD(member) G_STRUCT_OFFSET(RdmadNetdev, member)
 
@@ -24,12 +26,12 @@ static char *net_path(const char *name, const char *attribute)
 	return g_strconcat("sys/class/net/", name, "/", attribute, NULL);
 }
 
-static void read_netdev(const RdmadAttrDir *dir, RdmadNetdev *netdev, const char *name)
+/* `path` is that of the interface, and `fd` is open there. */
+static void read_netdev(const RdmadAttrDir *dir, RdmadNetdev *netdev, const char *name,
+			const char *path, int fd)
 {
-	g_autofree char *path = g_strconcat("sys/class/net/", name, NULL);
 	g_autofree char *label = g_strconcat("net/", name, "/", NULL);
-	g_autofree char *master = net_path(name, "master");
-	const RdmadAttrDir net_dir = { dir->root, dir->dev, path, label };
+	const RdmadAttrDir net_dir = { dir->root, dir->dev, path, label, fd };
 
 	*netdev = (RdmadNetdev){
 		.name = g_utf8_make_valid(name, -1),
@@ -41,7 +43,7 @@ static void read_netdev(const RdmadAttrDir *dir, RdmadNetdev *netdev, const char
 		.addresses = g_new0(char *, 1),
 	};
 	rdmad_attrs_read(&net_dir, netdev_attrs, G_N_ELEMENTS(netdev_attrs), netdev);
-	netdev->master = rdmad_sysroot_link_name(dir->root, master, NULL);
+	netdev->master = rdmad_sysroot_link_name_at(fd, path, "master", NULL);
 }
 
 static void read_netdevs(const RdmadAttrDir *dir, const GPtrArray *names)
@@ -50,10 +52,12 @@ static void read_netdevs(const RdmadAttrDir *dir, const GPtrArray *names)
 
 	dev->netdevs = g_new0(RdmadNetdev, names->len);
 	for (guint i = 0; i < names->len; i++) {
-		g_autofree char *path = net_path(names->pdata[i], "");
+		const char *name = names->pdata[i];
+		g_autofree char *path = g_strconcat("sys/class/net/", name, NULL);
+		rdmad_autofd int fd = rdmad_sysroot_open_dir(dir->root, path);
 
-		if (rdmad_sysroot_exists(dir->root, path))
-			read_netdev(dir, &dev->netdevs[dev->n_netdevs++], names->pdata[i]);
+		if (fd >= 0)
+			read_netdev(dir, &dev->netdevs[dev->n_netdevs++], name, path, fd);
 	}
 }
 

@@ -27,6 +27,7 @@ typedef struct {
 	RdmadDevice *dev;
 	const char *path;  /* "sys/class/infiniband/mlx5_0/ports/1" */
 	const char *label; /* "ports/1/" */
+	int fd;		   /* of the directory; -1: it cannot be opened */
 } RdmadAttrDir;
 
 typedef enum {

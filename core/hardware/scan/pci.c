@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The PCI function of an RDMA device, if any, and its SR-IOV role */
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <string.h>
 
 #include "hardware/scan/parts.h"
@@ -95,7 +96,8 @@ static void read_sf(RdmadScanner *scanner, RdmadDevice *dev, const char *functio
 {
 	const RdmadAttr attr = { "sfnum", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(sf_number) };
 	g_autofree char *path = g_strconcat(function, "/", dev->aux_name, NULL);
-	const RdmadAttrDir dir = { scanner->root, dev, path, "aux/" };
+	rdmad_autofd int fd = rdmad_sysroot_open_dir(scanner->root, path);
+	const RdmadAttrDir dir = { scanner->root, dev, path, "aux/", fd };
 
 	/* The virtual functions belong to the parent of the subfunction. */
 	dev->num_vfs = RDMAD_UNKNOWN;
@@ -103,8 +105,10 @@ static void read_sf(RdmadScanner *scanner, RdmadDevice *dev, const char *functio
 	rdmad_attrs_read(&dir, &attr, 1, dev);
 }
 
-static void read_vf(RdmadScanner *scanner, RdmadDevice *dev, const char *physfn)
+static void read_vf(RdmadScanner *scanner, const RdmadAttrDir *function)
 {
+	RdmadDevice *dev = function->dev;
+	g_autofree char *physfn = g_strconcat(function->path, "/physfn", NULL);
 	g_autofree char *pf_path = rdmad_sysroot_resolve(scanner->root, physfn, NULL);
 	gpointer index;
 
@@ -123,30 +127,25 @@ static void read_vf(RdmadScanner *scanner, RdmadDevice *dev, const char *physfn)
 /* Only a function with SR-IOV has the file with the number of its virtual functions. */
 static void read_role(RdmadScanner *scanner, const RdmadAttrDir *function)
 {
-	g_autofree char *physfn = g_strconcat(function->path, "/physfn", NULL);
+	g_autofree char *pf =
+		rdmad_sysroot_link_name_at(function->fd, function->path, "physfn", NULL);
 
-	if (rdmad_sysroot_exists(scanner->root, physfn))
-		read_vf(scanner, function->dev, physfn);
+	if (pf)
+		read_vf(scanner, function);
 	else if (function->dev->num_vfs != RDMAD_UNKNOWN)
 		function->dev->pci_role = RDMAD_PCI_PF;
-}
-
-static char *read_driver(const RdmadAttrDir *dir, const char *device)
-{
-	g_autofree char *link = g_strconcat(device, "/driver", NULL);
-
-	return rdmad_sysroot_link_name(dir->root, link, NULL);
 }
 
 static void read_function(RdmadScanner *scanner, const RdmadAttrDir *dir, const char *path)
 {
 	RdmadDevice *dev = dir->dev;
-	const RdmadAttrDir function = { dir->root, dev, path, "pci/" };
+	rdmad_autofd int fd = rdmad_sysroot_open_dir(dir->root, path);
+	const RdmadAttrDir function = { dir->root, dev, path, "pci/", fd };
 
 	rdmad_attrs_read(&function, pci_attrs, G_N_ELEMENTS(pci_attrs), dev);
 	dev->numa_node = MAX(dev->numa_node, RDMAD_UNKNOWN);
 	dev->num_vfs = MAX(dev->num_vfs, RDMAD_UNKNOWN);
-	dev->driver = read_driver(dir, path);
+	dev->driver = rdmad_sysroot_link_name_at(fd, path, "driver", NULL);
 	if (dev->aux_name)
 		read_sf(scanner, dev, path);
 	else
@@ -156,9 +155,9 @@ static void read_function(RdmadScanner *scanner, const RdmadAttrDir *dir, const 
 /* A device on another bus (platform, virtio) still has a driver. */
 static void read_other_bus(const RdmadAttrDir *dir)
 {
-	g_autofree char *device = g_strconcat(dir->path, "/device", NULL);
+	g_autofree char *link = g_strconcat(dir->path, "/device/driver", NULL);
 
-	dir->dev->driver = read_driver(dir, device);
+	dir->dev->driver = rdmad_sysroot_link_name(dir->root, link, NULL);
 }
 
 gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir)
@@ -166,7 +165,7 @@ gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir)
 	RdmadDevice *dev = dir->dev;
 	const char *below = NULL;
 	g_autoptr(GError) error = NULL;
-	g_autofree char *resolved = rdmad_sysroot_resolve(dir->root, dir->path, &error);
+	g_autofree char *resolved = rdmad_sysroot_path_of(dir->root, dir->fd, dir->path, &error);
 	g_autofree char *path = NULL;
 
 	if (!resolved) {

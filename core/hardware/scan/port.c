@@ -122,11 +122,11 @@ static void take_gid(const char *name, const char *value, const GError *error, g
 
 static void read_gid_files(GidTable *table)
 {
-	g_autofree char *path = g_strconcat(table->dir->path, "/gids", NULL);
+	const RdmadAttrDir *dir = table->dir;
 	g_autoptr(GError) error = NULL;
 
-	if (!rdmad_sysroot_read_dir(table->dir->root, path, take_gid, table, &error))
-		rdmad_attr_problem(table->dir, error);
+	if (!rdmad_sysroot_read_dir_at(dir->fd, dir->path, "gids", take_gid, table, &error))
+		rdmad_attr_problem(dir, error);
 }
 
 /* `gids` has the RdmadKnownGid of all ports. */
@@ -143,19 +143,13 @@ static void take_known_gids(GidTable *table, const GArray *gids)
 	}
 }
 
-static int open_gid_attrs(const RdmadAttrDir *port, const char *kind)
-{
-	g_autofree char *path = g_strconcat(port->path, "/gid_attrs/", kind, NULL);
-
-	return rdmad_sysroot_open_dir(port->root, path);
-}
-
 /* `known` is an array of RdmadKnownGid, or NULL. */
 static void read_gids(const RdmadAttrDir *dir, RdmadPort *port, const GArray *known)
 {
 	g_autoptr(GArray) gids = g_array_new(FALSE, FALSE, sizeof(RdmadGid));
-	rdmad_autofd int types = known ? -1 : open_gid_attrs(dir, "types");
-	rdmad_autofd int netdevs = open_gid_attrs(dir, "ndevs");
+	rdmad_autofd int attrs = rdmad_sysroot_open_dir_at(dir->fd, "gid_attrs");
+	rdmad_autofd int types = known ? -1 : rdmad_sysroot_open_dir_at(attrs, "types");
+	rdmad_autofd int netdevs = rdmad_sysroot_open_dir_at(attrs, "ndevs");
 	GidTable table = { dir, port, gids, types, netdevs };
 
 	if (known)
@@ -166,12 +160,14 @@ static void read_gids(const RdmadAttrDir *dir, RdmadPort *port, const GArray *kn
 	port->gids = (RdmadGid *)(void *)g_array_free(g_steal_pointer(&gids), FALSE);
 }
 
-static void read_port(const RdmadAttrDir *dir, RdmadPort *port, const char *name, int number,
-		      const GArray *gids)
+/* `ports` is the directory of all ports. */
+static void read_port(const RdmadAttrDir *dir, int ports, RdmadPort *port, const char *name,
+		      int number, const GArray *gids)
 {
 	g_autofree char *path = g_strconcat(dir->path, "/ports/", name, NULL);
 	g_autofree char *label = g_strconcat("ports/", name, "/", NULL);
-	const RdmadAttrDir port_dir = { dir->root, dir->dev, path, label };
+	rdmad_autofd int fd = rdmad_sysroot_open_dir_at(ports, name);
+	const RdmadAttrDir port_dir = { dir->root, dir->dev, path, label, fd };
 
 	*port = (RdmadPort){
 		.number = (guint)number,
@@ -181,14 +177,15 @@ static void read_port(const RdmadAttrDir *dir, RdmadPort *port, const char *name
 		.pkey0 = RDMAD_UNKNOWN,
 	};
 	rdmad_attrs_read(&port_dir, port_attrs, G_N_ELEMENTS(port_attrs), port);
-	read_gids(&port_dir, port, gids);
+	if (fd >= 0) /* else the attributes have reported it */
+		read_gids(&port_dir, port, gids);
 }
 
 void rdmad_scan_ports(const RdmadAttrDir *dir, const GArray *gids)
 {
-	g_autofree char *path = g_strconcat(dir->path, "/ports", NULL);
 	g_autoptr(GError) error = NULL;
-	g_auto(GStrv) names = rdmad_sysroot_list(dir->root, path, &error);
+	g_auto(GStrv) names = rdmad_sysroot_list_at(dir->fd, dir->path, "ports", &error);
+	rdmad_autofd int ports = names ? rdmad_sysroot_open_dir_at(dir->fd, "ports") : -1;
 	RdmadDevice *dev = dir->dev;
 	int number;
 
@@ -199,5 +196,5 @@ void rdmad_scan_ports(const RdmadAttrDir *dir, const GArray *gids)
 	dev->ports = g_new0(RdmadPort, MIN(g_strv_length(names), RDMAD_SCAN_MAX_PORTS));
 	for (guint i = 0; names[i] && dev->n_ports < RDMAD_SCAN_MAX_PORTS; i++)
 		if (rdmad_sysfs_int(names[i], &number) && number > 0 && number <= 255)
-			read_port(dir, &dev->ports[dev->n_ports++], names[i], number, gids);
+			read_port(dir, ports, &dev->ports[dev->n_ports++], names[i], number, gids);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of the sysroot that fail on demand (ld's --wrap of syscall, openat64, pread64, read).  Included once a
- * program. */
+/* Calls of the sysroot that fail on demand (ld's --wrap of syscall, openat64, pread64, read,
+ * readlinkat).  Included once a program. */
 #pragma once
 
 #include <errno.h>
@@ -43,6 +43,8 @@ ssize_t __real_pread64(int fd, void *buffer, size_t size, off64_t at);
 ssize_t __wrap_pread64(int fd, void *buffer, size_t size, off64_t at);
 ssize_t __real_read(int fd, void *buffer, size_t size);
 ssize_t __wrap_read(int fd, void *buffer, size_t size);
+ssize_t __real_readlinkat(int dir, const char *path, char *target, size_t size);
+ssize_t __wrap_readlinkat(int dir, const char *path, char *target, size_t size);
 
 long __wrap_syscall(long number, ...)
 {
@@ -78,4 +80,9 @@ ssize_t __wrap_read(int fd, void *buffer, size_t size)
 ssize_t __wrap_pread64(int fd, void *buffer, size_t size, off64_t at)
 {
 	return fails(NULL) ? -1 : __real_pread64(fd, buffer, size, at);
+}
+
+ssize_t __wrap_readlinkat(int dir, const char *path, char *target, size_t size)
+{
+	return fails(NULL) ? -1 : __real_readlinkat(dir, path, target, size);
 }

@@ -210,7 +210,7 @@ static void test_an_unreadable_device_is_kept_and_scanned_again(Fixture *f, gcon
 {
 	start(f);
 	fault.errnum = EMFILE;
-	fault.path = "infiniband/rxe0/.";
+	fault.path = "infiniband/rxe0";
 	rdmad_hardware_hint(f->hw);
 	run_until_happened(f, "scan-incomplete");
 	g_assert_cmpuint(rdmad_inventory_count(f->inventory), ==, 1);
@@ -265,7 +265,9 @@ static void assert_names_only(Fixture *f, guint which)
 {
 	g_auto(GStrv) lines = g_strsplit(f->opened->str, "\n", -1);
 
-	g_assert_cmpuint(g_strv_length(lines), >, 10);
+	/* The directories of the device, its function and its interface, and what is found by a
+	 * whole path. */
+	g_assert_cmpuint(g_strv_length(lines), >, 5);
 	for (guint i = 0; lines[i] && *lines[i]; i++) {
 		const RdmadDevice *dev = device(f, which);
 
