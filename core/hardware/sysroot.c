@@ -312,18 +312,20 @@ char *rdmad_sysroot_link_name_at(int dir, const char *dir_path, const char *name
 	return NULL;
 }
 
-char *rdmad_sysroot_path_of(const RdmadSysroot *root, int fd, const char *path, GError **error)
+char *rdmad_sysroot_path_of(const RdmadSysroot *root, int fd, char **base, const char *path,
+			    GError **error)
 {
 	g_autofree char *full = path_of(fd);
-	g_autofree char *base = full ? path_of(root->fd) : NULL;
 	gsize skip;
 
-	if (!base) {
+	if (full && !*base)
+		*base = path_of(root->fd);
+	if (!full || !*base) {
 		set_error(error, errno, path);
 		return NULL;
 	}
-	skip = strlen(base);
-	if (!g_str_has_prefix(full, base)) {
+	skip = strlen(*base);
+	if (!g_str_has_prefix(full, *base)) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: not below the root",
 			    path);
 		return NULL;
@@ -335,9 +337,10 @@ char *rdmad_sysroot_path_of(const RdmadSysroot *root, int fd, const char *path, 
 
 char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error)
 {
+	g_autofree char *base = NULL;
 	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_PATH, error);
 
-	return fd < 0 ? NULL : rdmad_sysroot_path_of(root, fd, path, error);
+	return fd < 0 ? NULL : rdmad_sysroot_path_of(root, fd, &base, path, error);
 }
 
 char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError **error)

@@ -47,8 +47,10 @@ char **rdmad_sysroot_list_at(int dir, const char *dir_path, const char *name, GE
 gboolean rdmad_sysroot_read_dir_at(int dir, const char *dir_path, const char *name,
 				   RdmadSysrootFunc fn, gpointer data, GError **error);
 char *rdmad_sysroot_link_name_at(int dir, const char *dir_path, const char *name, GError **error);
-/* Returns the path that the open file `fd` has now. */
-char *rdmad_sysroot_path_of(const RdmadSysroot *root, int fd, const char *path, GError **error);
+/* Returns the path that the open file `fd` has now.  `base` keeps the path of the root for the next
+ * call, g_free(); NULL: not known yet. */
+char *rdmad_sysroot_path_of(const RdmadSysroot *root, int fd, char **base, const char *path,
+			    GError **error);
 
 /* Adds a watch to an inotify descriptor.  Returns -1 with errno on failure. */
 int rdmad_sysroot_watch(const RdmadSysroot *root, int inotify, const char *path, guint32 events);

@@ -19,6 +19,7 @@ typedef struct {
 	const RdmadGidSource *gids; /* shared by all threads; or NULL */
 	GHashTable *vf_index;	    /* address of a VF -> GINT_TO_POINTER(index + 1) */
 	GHashTable *pf_netdevs;	    /* path of a PF -> char **, its interfaces */
+	char *base;		    /* of rdmad_sysroot_path_of(): a system call less a device */
 } RdmadScanner;
 
 /* A directory of attributes of `dev`; problems are named `label` + attribute. */

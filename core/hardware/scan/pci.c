@@ -165,7 +165,8 @@ gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir)
 	RdmadDevice *dev = dir->dev;
 	const char *below = NULL;
 	g_autoptr(GError) error = NULL;
-	g_autofree char *resolved = rdmad_sysroot_path_of(dir->root, dir->fd, dir->path, &error);
+	g_autofree char *resolved =
+		rdmad_sysroot_path_of(dir->root, dir->fd, &scanner->base, dir->path, &error);
 	g_autofree char *path = NULL;
 
 	if (!resolved) {

@@ -68,6 +68,7 @@ static void scanner_clear(RdmadScanner *scanner)
 	g_hash_table_unref(scanner->chardevs);
 	g_hash_table_unref(scanner->vf_index);
 	g_hash_table_unref(scanner->pf_netdevs);
+	g_free(scanner->base);
 }
 
 /* Returns the names of RDMA devices, which are none without RDMA drivers; NULL if there is no
