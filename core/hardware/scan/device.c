@@ -21,8 +21,8 @@ static const RdmadAttr device_attrs[] = {
 RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name)
 {
 	g_autofree char *path = g_strconcat("sys/class/infiniband/", name, NULL);
-	/* Each directory is opened once: resolving its path is most of the cost of a read.  A device
-	 * that is temporarily unreadable is in doubt, not gone. */
+	/* Directories stay open, because resolving their path is most of the cost of a read.  A
+	 * device that is temporarily unreadable is in doubt, not gone. */
 	rdmad_autofd int fd = rdmad_sysroot_open_dir(scanner->root, path);
 	g_autoptr(GArray) gids = NULL;
 	RdmadDevice *dev;
