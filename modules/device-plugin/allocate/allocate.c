@@ -13,11 +13,30 @@
 
 /* ---- calls ---- */
 
+static const V1beta1__AllocateRequest *call_request(const AllocateCall *call)
+{
+	return unpacked_message(call->request);
+}
+
+static void call_log(const AllocateCall *call)
+{
+	const V1beta1__AllocateRequest *request = call_request(call);
+	const RdmadLogFields about = { .resource = pool_settings(call->pool)->name };
+	size_t n = 0;
+
+	for (size_t i = 0; i < request->n_container_requests; i++)
+		n += request->container_requests[i]->n_devices_ids;
+	rdmad_log_full(RDMAD_LOG_DEBUG, &about, "%s: kubelet calls Allocate for %zu slots",
+		       about.resource, n);
+}
+
 void allocate_call_init(AllocateCall *call, const Pool *pool, const guint8 *message, gsize size)
 {
 	*call = (AllocateCall){ .pool = pool, .arrived_us = rdmad_now_us() };
 	call->request =
 		unpack(&v1beta1__allocate_request__descriptor, message, size, &call->refusal);
+	if (call->request)
+		call_log(call);
 }
 
 void allocate_call_clear(AllocateCall *call)
@@ -26,11 +45,6 @@ void allocate_call_clear(AllocateCall *call)
 	g_clear_pointer(&call->grants, g_array_unref);
 	g_clear_pointer(&call->answer, g_bytes_unref);
 	g_clear_error(&call->refusal);
-}
-
-static const V1beta1__AllocateRequest *call_request(const AllocateCall *call)
-{
-	return unpacked_message(call->request);
 }
 
 /* ---- checks ---- */

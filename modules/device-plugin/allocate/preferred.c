@@ -2,6 +2,7 @@
 #include "allocate/preferred.h"
 
 #include <rdmad/error.h>
+#include <rdmad/log.h>
 
 #include "allocate/choice.h"
 #include "deviceplugin.pb-c.h"
@@ -91,6 +92,18 @@ static GBytes *response_pack(Chooser *by, const V1beta1__PreferredAllocationRequ
 	return g_bytes_new_take(bytes, size);
 }
 
+static void request_log(const Pool *pool, const V1beta1__PreferredAllocationRequest *request)
+{
+	const RdmadLogFields about = { .resource = pool_settings(pool)->name };
+	gint64 n = 0;
+
+	for (size_t i = 0; i < request->n_container_requests; i++)
+		n += request->container_requests[i]->allocation_size;
+	rdmad_log_full(RDMAD_LOG_DEBUG, &about,
+		       "%s: kubelet calls GetPreferredAllocation for %" G_GINT64_FORMAT " slots",
+		       about.resource, n);
+}
+
 GBytes *preferred_answer(const Pool *pool, const GArray *gpus, RdmadAllocations *allocations,
 			 const guint8 *message, gsize size, GError **error)
 {
@@ -102,5 +115,8 @@ GBytes *preferred_answer(const Pool *pool, const GArray *gpus, RdmadAllocations 
 	if (!unpacked)
 		return NULL;
 	request = unpacked_message(unpacked);
-	return request_check(request, error) ? response_pack(&by, request) : NULL;
+	if (!request_check(request, error))
+		return NULL;
+	request_log(pool, request);
+	return response_pack(&by, request);
 }

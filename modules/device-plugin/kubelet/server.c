@@ -37,6 +37,14 @@ typedef struct {
 	GBytes *sent; /* the last list, or NULL */
 } Stream;
 
+/* Calls with slots are logged where they are unpacked, with their number. */
+static void log_call(const PluginServer *server, const char *method)
+{
+	const RdmadLogFields about = { .resource = server->resource };
+
+	rdmad_log_full(RDMAD_LOG_DEBUG, &about, "%s: kubelet calls %s", server->resource, method);
+}
+
 /* ---- streams ---- */
 
 static void stream_free(gpointer data)
@@ -83,6 +91,7 @@ static void serve_list_and_watch(RdmadGrpcCall *call, const guint8 *message, gsi
 	PluginServer *server = data;
 	Stream *stream = g_new0(Stream, 1);
 
+	log_call(server, "ListAndWatch");
 	stream->server = server;
 	stream->call = rdmad_grpc_call_ref(call);
 	g_ptr_array_add(server->streams, stream);
@@ -132,6 +141,7 @@ static void serve_options(RdmadGrpcCall *call, const guint8 *message, gsize size
 	PluginOptions options = { 0 };
 	guint8 bytes[16];
 
+	log_call(server, "GetDevicePluginOptions");
 	server->ops->options(&options, server->data);
 	answer.get_preferred_allocation_available = options.preferred;
 	answer.pre_start_required = options.pre_start;
@@ -191,6 +201,7 @@ static void serve_get_info(RdmadGrpcCall *call, const guint8 *message, gsize siz
 	char *versions[] = { (char *)"v1beta1" };
 	g_autofree guint8 *bytes = NULL;
 
+	log_call(server, "GetInfo");
 	info.type = (char *)"DevicePlugin";
 	info.name = server->resource;
 	info.n_supported_versions = G_N_ELEMENTS(versions);
@@ -210,6 +221,7 @@ static void serve_notify(RdmadGrpcCall *call, const guint8 *message, gsize size,
 	const Pluginregistration__RegistrationStatus *status;
 	g_autofree char *reason = NULL;
 
+	log_call(server, "NotifyRegistrationStatus");
 	if (!unpacked) {
 		plugin_server_reply(call, NULL, error);
 		return;

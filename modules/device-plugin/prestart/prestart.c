@@ -4,6 +4,7 @@
 #include <rdmad/allocation-dir.h>
 #include <rdmad/allocations.h>
 #include <rdmad/inventory.h>
+#include <rdmad/log.h>
 #include <rdmad/event-log.h>
 #include <rdmad/loop.h>
 #include <rdmad/pods.h>
@@ -426,6 +427,15 @@ static void start_begin(PreStart *pre_start, ResourceSettings *resource, RdmadGr
 	rdmad_pods_refresh(rdmad_module_pods(self), self, pods_listed, pre_start);
 }
 
+static void request_log(const ResourceSettings *resource,
+			const V1beta1__PreStartContainerRequest *request)
+{
+	const RdmadLogFields about = { .resource = resource->name };
+
+	rdmad_log_full(RDMAD_LOG_DEBUG, &about, "%s: kubelet calls PreStartContainer for %zu slots",
+		       resource->name, request->n_devices_ids);
+}
+
 void pre_start_serve(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcCall *call,
 		     const guint8 *message, gsize size)
 {
@@ -435,6 +445,8 @@ void pre_start_serve(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcC
 	const V1beta1__PreStartContainerRequest *request =
 		unpacked ? unpacked_message(unpacked) : NULL;
 
+	if (request)
+		request_log(resource, request);
 	if (!request)
 		rdmad_grpc_call_fail(call, RDMAD_GRPC_INVALID_ARGUMENT, "%s", error->message);
 	else if (!pre_start_wanted(pre_start, resource) || !request->n_devices_ids ||
