@@ -35,7 +35,7 @@ static struct {
 	Decisions *decisions;
 	char *root, *run, *world;
 	DiskFault fault;
-	gint64 reading_failed_us;
+	gint64 failed_us;
 	GPtrArray *nodes;    /* all nodes of the run */
 	GHashTable *now;     /* path -> Node */
 	GHashTable *durable; /* the same, as after a power failure */
@@ -76,7 +76,7 @@ void disk_begin(const char *root, const char *run, Decisions *decisions)
 	disk.run = g_strdup(run);
 	disk.world = g_path_get_dirname(root);
 	disk.fault = DISK_WELL;
-	disk.reading_failed_us = 0;
+	disk.failed_us = 0;
 	disk.nodes = g_ptr_array_new_with_free_func(node_free);
 	disk.now = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	disk.durable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -109,19 +109,26 @@ static gboolean is_below(const char *path, const char *root)
 	return length && !strncmp(path, root, length) && (path[length] == '/' || !path[length]);
 }
 
+static int refused(int errnum)
+{
+	if (errnum)
+		disk.failed_us = clock_now_us();
+	return errnum;
+}
+
 int disk_refuses(const char *path, gboolean is_sync)
 {
 	if (!is_below(path, disk.root) && (is_sync || !is_below(path, disk.run)))
 		return 0;
 	switch (disk.fault) {
 	case DISK_FULL:
-		return is_sync ? 0 : ENOSPC;
+		return is_sync ? 0 : refused(ENOSPC);
 	case DISK_FAILS:
-		return EIO;
+		return refused(EIO);
 	case DISK_LOSES_A_SYNC:
 		if (is_sync)
 			disk.fault = DISK_WELL;
-		return is_sync ? EIO : 0;
+		return is_sync ? refused(EIO) : 0;
 	case DISK_READS_FAIL:
 	case DISK_NO_MEMORY:
 	case DISK_NO_FILES:
@@ -132,21 +139,14 @@ int disk_refuses(const char *path, gboolean is_sync)
 	return 0;
 }
 
-static int reading_refused(int errnum)
-{
-	if (errnum)
-		disk.reading_failed_us = clock_now_us();
-	return errnum;
-}
-
 /* The world is below one directory; sockets and the like are outside. */
 int disk_refuses_read(const char *path)
 {
 	if (!is_below(path, disk.world))
 		return 0;
-	return reading_refused(disk.fault == DISK_READS_FAIL  ? EIO
-			       : disk.fault == DISK_NO_MEMORY ? ENOMEM
-							      : 0);
+	return refused(disk.fault == DISK_READS_FAIL  ? EIO
+		       : disk.fault == DISK_NO_MEMORY ? ENOMEM
+						      : 0);
 }
 
 gboolean disk_reads_may_fail(void)
@@ -156,12 +156,12 @@ gboolean disk_reads_may_fail(void)
 
 int disk_refuses_open(void)
 {
-	return reading_refused(disk.fault == DISK_NO_FILES ? EMFILE : 0);
+	return refused(disk.fault == DISK_NO_FILES ? EMFILE : 0);
 }
 
-gint64 disk_reading_failed_us(void)
+gint64 disk_failed_us(void)
 {
-	return disk.reading_failed_us;
+	return disk.failed_us;
 }
 
 static void name_set(const char *path, Node *node)

@@ -51,8 +51,8 @@ gboolean disk_reads_may_fail(void);
 int disk_refuses_read(const char *path);
 /* Returns 0 or EMFILE. */
 int disk_refuses_open(void);
-/* When one of the two last refused something; 0: never. */
-gint64 disk_reading_failed_us(void);
+/* When one of these last refused something; 0: never. */
+gint64 disk_failed_us(void);
 /* Returns whether the last write was the head of a page in SQLite's log, without the page. */
 gboolean disk_has_half_a_frame(void);
 void disk_made(const char *path, gboolean is_dir);

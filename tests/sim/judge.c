@@ -139,9 +139,9 @@ void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint6
 	if (error && strstr(error, "database"))
 		judge_unanswered();
 	/* A kubelet with its checkpoint offers only free slots, unless another kubelet assigned the
-	 * slot, or a cgroup or its pods could not be read. */
+	 * slot, or a cgroup or its pods could not be read, or the table not written. */
 	if (error && strstr(error, "is held by") && !judge.restarted &&
-	    MAX(disk_reading_failed_us(), judge.hung_us) < clock_now_us() - took_us)
+	    MAX(disk_failed_us(), judge.hung_us) < clock_now_us() - took_us)
 		judge_fails("a free device is refused: %s", error);
 	if (error)
 		return;
