@@ -82,9 +82,12 @@ static void pod_create(void)
 	const NodeResource *resource =
 		&node_resources[decide(actions.decisions, DECIDE_WHICH, NODE_RESOURCES)];
 
-	if (pods_all()->len < PODS_MAX)
-		pods_create(resource->name, 1 + decide(actions.decisions, DECIDE_HOW, 2),
-			    decide_rarely(actions.decisions, DECIDE_INIT, 4, 3));
+	if (pods_all()->len < PODS_MAX) {
+		Pod *pod = pods_create(resource->name, 1 + decide(actions.decisions, DECIDE_HOW, 2),
+				       decide_rarely(actions.decisions, DECIDE_INIT, 4, 3));
+
+		pod->is_bound = decide_rarely(actions.decisions, DECIDE_SCHEDULER, 6, 2) != 0;
+	}
 	kubelet_sync_pods();
 }
 
@@ -120,9 +123,10 @@ static void pod_end(void)
 static void container_restart(void)
 {
 	Pod *pod = pod_choose(POD_RUNNING);
+	RdmadGrpcChannel *channel;
 
-	/* Without its devices in kubelet's books it would not start again. */
-	if (!pod || !pod->grant)
+	/* Without its devices in kubelet's books it would fail before PreStartContainer. */
+	if (!pod || (!pod->grant && kubelet_pre_start(pod->resource, &channel)))
 		return;
 	pod_restart(pod);
 	kubelet_sync_pods();
@@ -560,14 +564,15 @@ static const RuntimeOps runtime_ops = { judge_attached,	      judge_attach_refus
 
 void actions_begin(const char *root, Decisions *decisions)
 {
-	const guint era = decide(decisions, DECIDE_SETUP, 16);
+	const guint era = decide(decisions, DECIDE_SETUP, 32);
 	g_autofree char *dir = g_build_filename(root, "kubelet", NULL);
 
 	actions.decisions = decisions;
 	actions.era = (KubeletEra){ .has_registry = !(era & 1),
 				    .dials_inside = !(era & 2),
 				    .lists_completed = era & 4,
-				    .pre_lists = era & 8 };
+				    .pre_lists = era & 8,
+				    .readmits = era & 16 };
 	actions.power_fails = FALSE;
 	actions.down = 0;
 	actions.fault_us = clock_now_us();

@@ -11,25 +11,26 @@
 #include <glib.h>
 
 typedef enum {
-	DECIDE_SETUP,	/* the features of this run */
-	DECIDE_ACTION,	/* the action of a step */
-	DECIDE_PAUSE,	/* time until the next step */
-	DECIDE_WHICH,	/* a pod, a device */
-	DECIDE_HOW,	/* a variant of the action */
-	DECIDE_EFFECTS, /* effects until a crash */
-	DECIDE_KEPT,	/* unsynced writes that survive */
-	DECIDE_ORDER,	/* order of simultaneous events */
-	DECIDE_JOB,	/* duration of a job */
-	DECIDE_ANSWER,	/* duration of a response of kubelet */
-	DECIDE_WEIGHT,	/* frequency of an action in this run */
-	DECIDE_KERNEL,	/* behaviour and timing of the kernel's network */
-	DECIDE_RUNTIME, /* deviations of the container runtime */
-	DECIDE_KUBELET, /* timing of what kubelet does by itself */
-	DECIDE_INIT,	/* an init container, and its duration */
-	DECIDE_IPAM,	/* the network of a pod, and the runs of the IPAM plugin */
-	DECIDE_RELAY,	/* what the other process of a hand-over does, and how long it takes */
-	DECIDE_DIAL,	/* the time until kubelet connects to a plugin */
-	DECIDE_CLOUD,	/* the metadata service, and other programs that configure NICs */
+	DECIDE_SETUP,	  /* the features of this run */
+	DECIDE_ACTION,	  /* the action of a step */
+	DECIDE_PAUSE,	  /* time until the next step */
+	DECIDE_WHICH,	  /* a pod, a device */
+	DECIDE_HOW,	  /* a variant of the action */
+	DECIDE_EFFECTS,	  /* effects until a crash */
+	DECIDE_KEPT,	  /* unsynced writes that survive */
+	DECIDE_ORDER,	  /* order of simultaneous events */
+	DECIDE_JOB,	  /* duration of a job */
+	DECIDE_ANSWER,	  /* duration of a response of kubelet */
+	DECIDE_WEIGHT,	  /* frequency of an action in this run */
+	DECIDE_KERNEL,	  /* behaviour and timing of the kernel's network */
+	DECIDE_RUNTIME,	  /* deviations of the container runtime */
+	DECIDE_KUBELET,	  /* timing of what kubelet does by itself */
+	DECIDE_INIT,	  /* an init container, and its duration */
+	DECIDE_IPAM,	  /* the network of a pod, and the runs of the IPAM plugin */
+	DECIDE_RELAY,	  /* what the other process of a hand-over does, and how long it takes */
+	DECIDE_DIAL,	  /* the time until kubelet connects to a plugin */
+	DECIDE_CLOUD,	  /* the metadata service, and other programs that configure NICs */
+	DECIDE_SCHEDULER, /* a pod that the scheduler should have kept waiting */
 	N_DECIDE,
 } Decide;
 

@@ -24,9 +24,10 @@ struct Endpoint {
 	char *path;
 	RdmadGrpcChannel *channel;
 	RdmadEvent *dial;	    /* timer */
-	RdmadGrpcCall *registering; /* the pending Register, or NULL */
-	gboolean pre_start;	    /* its plugin requires PreStartContainer */
-	gboolean streams;	    /* ListAndWatch is open */
+	RdmadGrpcCall *registering; /* Register, or NULL */
+	gboolean is_answered;	    /* it is told whether it is registered */
+	EndpointOptions options;
+	gboolean streams; /* ListAndWatch is open */
 	gboolean stopped, over;
 	gint64 stopped_us;
 	guint serial;
@@ -130,6 +131,11 @@ RdmadGrpcChannel *kubelet_endpoint_channel(const Endpoint *endpoint)
 	return endpoint->channel;
 }
 
+gboolean kubelet_endpoint_prefers(const Endpoint *endpoint)
+{
+	return endpoint->options.preferred;
+}
+
 gboolean kubelet_pre_start(const char *name, RdmadGrpcChannel **channel)
 {
 	const Resource *resource = resource_find(name);
@@ -195,8 +201,13 @@ static void list_ended(RdmadGrpcStatus status, const char *text, gpointer data)
 
 static void register_answer(Endpoint *endpoint, const char *error)
 {
-	if (!endpoint->registering)
+	if (endpoint->is_answered)
 		return;
+	endpoint->is_answered = TRUE;
+	if (!endpoint->registering) {
+		kubelet_registry_connected(endpoint->path, error);
+		return;
+	}
 	if (error)
 		rdmad_grpc_call_fail(endpoint->registering, RDMAD_GRPC_UNKNOWN, "%s", error);
 	else
@@ -213,7 +224,9 @@ static void options_came(const guint8 *bytes, gsize size, gpointer data)
 
 	g_assert_nonnull(options);
 	if (endpoints.era->dials_inside || endpoints.era->has_registry)
-		endpoint->pre_start = options->pre_start_required;
+		endpoint->options =
+			(EndpointOptions){ options->pre_start_required,
+					   options->get_preferred_allocation_available };
 	v1beta1__device_plugin_options__free_unpacked(options, NULL);
 }
 
@@ -228,7 +241,7 @@ static void options_done(RdmadGrpcStatus status, const char *text, gpointer data
 		return;
 	}
 	endpoint->resource->endpoint = endpoint;
-	endpoint->resource->pre_start = endpoint->pre_start;
+	endpoint->resource->pre_start = endpoint->options.pre_start;
 	endpoint->streams = TRUE;
 	rdmad_grpc_channel_call(endpoint->channel, "/v1beta1.DevicePlugin/ListAndWatch", NULL, 0, 0,
 				&list_ops, endpoint);
@@ -244,7 +257,7 @@ static void endpoint_dial(gpointer data)
 				NULL, 0, OPTIONS_MS, &ops, endpoint);
 }
 
-void kubelet_endpoint_connect(const char *name, const char *path, gboolean pre_start,
+void kubelet_endpoint_connect(const char *name, const char *path, const EndpointOptions *options,
 			      RdmadGrpcCall *registering)
 {
 	static const guint after_ms[] = { 0, 100, 1000 };
@@ -255,11 +268,11 @@ void kubelet_endpoint_connect(const char *name, const char *path, gboolean pre_s
 	endpoint->serial = ++endpoints.made;
 	endpoint->resource = resource_get(name);
 	endpoint->path = g_strdup(path);
-	endpoint->pre_start = pre_start;
+	endpoint->options = *options;
 	endpoint->channel = rdmad_grpc_channel_new(kubelet_loop(), NULL, path, DEVICES_MESSAGE);
 	if (registering)
 		endpoint->registering = rdmad_grpc_call_ref(registering);
-	if (!endpoints.era->dials_inside)
+	if (registering && !endpoints.era->dials_inside)
 		register_answer(endpoint, NULL);
 	endpoint->dial = rdmad_loop_add_timer(kubelet_loop(), NULL, endpoint_dial, endpoint);
 	g_ptr_array_add(endpoints.all, endpoint);

@@ -68,22 +68,53 @@ static void plugin_info(const guint8 *bytes, gsize size, gpointer data)
 	pluginregistration__plugin_info__free_unpacked(info, NULL);
 }
 
+static void plugin_retry(Plugin *plugin)
+{
+	plugin->due_us = clock_now_us() + plugin->pause_us;
+	plugin->pause_us = MIN(plugin->pause_us * 2, RETRY_LAST_US);
+	rdmad_event_arm(registry.retry, (guint)(plugin->pause_us / SIM_MS));
+}
+
 static void plugin_asked(RdmadGrpcStatus status, const char *text, gpointer data)
 {
-	static const RdmadGrpcRequestOps ops = { .done = plugin_told };
-	static const guint8 registered[] = { 0x08, 0x01 }; /* plugin_registered: true */
+	static const EndpointOptions none = { 0 };
 	Plugin *plugin = data;
 
-	if (status != RDMAD_GRPC_OK || !plugin->name) {
-		plugin->due_us = clock_now_us() + plugin->pause_us;
-		plugin->pause_us = MIN(plugin->pause_us * 2, RETRY_LAST_US);
-		rdmad_event_arm(registry.retry, (guint)(plugin->pause_us / SIM_MS));
-		return;
-	}
-	kubelet_endpoint_connect(plugin->name, plugin->path, FALSE, NULL);
+	if (status == RDMAD_GRPC_OK && plugin->name)
+		kubelet_endpoint_connect(plugin->name, plugin->path, &none, NULL);
+	else
+		plugin_retry(plugin);
+}
+
+static void plugin_tell(Plugin *plugin, const char *error)
+{
+	static const RdmadGrpcRequestOps registered = { .done = plugin_told };
+	static const RdmadGrpcRequestOps failed = { 0 };
+	Pluginregistration__RegistrationStatus status =
+		PLUGINREGISTRATION__REGISTRATION_STATUS__INIT;
+	g_autofree guint8 *bytes = NULL;
+	gsize size;
+
+	status.plugin_registered = !error;
+	status.error = (char *)(error ? error : "");
+	bytes = g_malloc(pluginregistration__registration_status__get_packed_size(&status));
+	size = pluginregistration__registration_status__pack(&status, bytes);
 	rdmad_grpc_channel_call(plugin->channel,
-				"/pluginregistration.Registration/NotifyRegistrationStatus",
-				registered, sizeof(registered), 5 * INFO_MS, &ops, plugin);
+				"/pluginregistration.Registration/NotifyRegistrationStatus", bytes,
+				size, 5 * INFO_MS, error ? &failed : &registered, plugin);
+}
+
+void kubelet_registry_connected(const char *path, const char *error)
+{
+	for (guint i = 0; i < registry.plugins->len; i++) {
+		Plugin *plugin = registry.plugins->pdata[i];
+
+		if (!g_str_equal(plugin->path, path) || plugin->known || !plugin->channel)
+			continue;
+		plugin_tell(plugin, error);
+		if (error)
+			plugin_retry(plugin);
+	}
 }
 
 static void plugin_ask(Plugin *plugin)

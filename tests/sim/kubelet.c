@@ -30,12 +30,15 @@ static struct {
 static void serve_register(RdmadGrpcCall *call, const guint8 *bytes, gsize size, gpointer data)
 {
 	V1beta1__RegisterRequest *request = v1beta1__register_request__unpack(NULL, size, bytes);
+	EndpointOptions options = { 0 };
 	g_autofree char *path = NULL;
 
 	g_assert_nonnull(request);
 	path = g_build_filename(kubelet.legacy_dir, request->endpoint, NULL);
-	kubelet_endpoint_connect(request->resource_name, path,
-				 request->options && request->options->pre_start_required, call);
+	if (request->options)
+		options = (EndpointOptions){ request->options->pre_start_required,
+					     request->options->get_preferred_allocation_available };
+	kubelet_endpoint_connect(request->resource_name, path, &options, call);
 	v1beta1__register_request__free_unpacked(request, NULL);
 }
 
@@ -85,7 +88,8 @@ static void sockets_wipe(const char *dir)
 
 void kubelet_wipe_sockets(void)
 {
-	sockets_wipe(kubelet.era->has_registry ? kubelet.registry_dir : kubelet.legacy_dir);
+	sockets_wipe(kubelet.registry_dir);
+	sockets_wipe(kubelet.legacy_dir);
 }
 
 RdmadLoop *kubelet_loop(void)
@@ -126,6 +130,7 @@ void kubelet_start(void)
 	kubelet.legacy = rdmad_grpc_server_new(kubelet.loop, NULL, socket, legacy_methods, NULL,
 					       NULL, &error);
 	g_assert_no_error(error);
+	kubelet_admission_start(kubelet.era);
 	rdmad_event_arm(kubelet.look, 0);
 }
 

@@ -19,6 +19,9 @@ typedef struct {
 	gboolean dials_inside;
 	gboolean lists_completed; /* podresources lists pods that have ended (before 1.34) */
 	gboolean pre_lists;	  /* it lists pods without devices while it starts */
+	/* At its start it rejects the pods of which a container that has devices does not run,
+	 * because no plugin is registered yet (1.25 and later). */
+	gboolean readmits;
 } KubeletEra;
 
 typedef struct {
@@ -63,6 +66,11 @@ typedef struct {
 /* A connection to a plugin. */
 typedef struct Endpoint Endpoint;
 
+/* The calls that a plugin wants. */
+typedef struct {
+	gboolean pre_start, preferred;
+} EndpointOptions;
+
 /* Returns an array of ListedSlot; NULL: the resource is not registered. */
 const GPtrArray *kubelet_list(const char *resource);
 /* Returns whether kubelet has removed the devices of an endpoint that it stopped, with any list since. */
@@ -77,9 +85,12 @@ guint kubelet_endpoints(const char *resource);
 /* Returns the endpoint to which kubelet sends Allocate, or NULL. */
 const Endpoint *kubelet_endpoint_find(const char *resource);
 RdmadGrpcChannel *kubelet_endpoint_channel(const Endpoint *endpoint);
-/* Connects to a plugin that registers; `registering` is the call to respond to, or NULL. */
-void kubelet_endpoint_connect(const char *resource, const char *path, gboolean pre_start,
-			      RdmadGrpcCall *registering);
+/* Returns whether its plugin offers GetPreferredAllocation. */
+gboolean kubelet_endpoint_prefers(const Endpoint *endpoint);
+/* Connects to a plugin that registers.  `registering` is the call to respond to; NULL:
+ * kubelet_registry_connected() follows. */
+void kubelet_endpoint_connect(const char *resource, const char *path,
+			      const EndpointOptions *options, RdmadGrpcCall *registering);
 /* Call when a socket was removed: closes the connection to it. */
 void kubelet_endpoint_lose(const char *path);
 /* Closes the connections whose ListAndWatch has ended. */
@@ -94,14 +105,18 @@ void kubelet_has_listed(const char *resource);
 /* `dir` stays until the stop. */
 void kubelet_registry_start(const char *dir);
 void kubelet_registry_stop(void);
+/* The plugin of this socket was connected to; `error` NULL: it is registered. */
+void kubelet_registry_connected(const char *path, const char *error);
 
 /* ---- kubelet-admission.c ---- */
 
 void kubelet_admission_begin(const KubeletOps *ops, Decisions *decisions);
+/* Rejects pods of which a container does not run; kubelet starts. */
+void kubelet_admission_start(const KubeletEra *era);
 /* Returns whether an Allocate is pending. */
 gboolean kubelet_is_admitting(void);
 void kubelet_admit_pods(void);
-/* Call when a connection is closed: rejects the pod whose Allocate is pending on it. */
+/* Call when a connection is closed: rejects the pod that is admitted by it. */
 void kubelet_admission_lose(const Endpoint *endpoint);
 /* Pods whose admission was interrupted are admitted again, and so are forgotten pods that do not
  * run.  The checkpoint has what an init container was given before the interruption. */

@@ -186,7 +186,7 @@ void pod_set_up(Pod *pod)
 void pod_restart(Pod *pod)
 {
 	process_end(pod);
-	pod->state = POD_STARTING;
+	pod->state = pod->grant ? POD_STARTING : POD_WAITING;
 }
 
 static void sandbox_end(Pod *pod)

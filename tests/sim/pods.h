@@ -29,6 +29,9 @@ typedef struct {
 	const char *resource;
 	guint wanted, init_wanted; /* by its container, and by its init container; 0: it has none */
 	PodState state;
+	/* It was sent to this node although there may be no slots: by a scheduler that did not know
+	 * it yet, or as a static pod.  Others wait until there are. */
+	gboolean is_bound;
 	gboolean has_cgroup, has_sandbox;
 	gboolean has_process; /* of a container */
 	gboolean is_set_up;   /* its init container has ended */
@@ -63,7 +66,8 @@ void pod_begin(Pod *pod);
 void pod_run(Pod *pod, gint64 init_until_us);
 /* Ends the init container. */
 void pod_set_up(Pod *pod);
-/* Ends the container; kubelet will start it again with the same devices. */
+/* Ends the container; kubelet will start it again with the same devices, or call Allocate if it has
+ * forgotten them. */
 void pod_restart(Pod *pod);
 /* Ends all its containers for good. */
 void pod_exit(Pod *pod);
