@@ -239,6 +239,11 @@ class DeviceManager:
             self.grants[(holder, name)] = Grant({id: NO_NUMA for id in ids},
                                                 plugin.ContainerAllocateResponse())
 
+    def has_to_prepare(self, holder, name):
+        """PreStartContainer is due, and there are no devices for it."""
+        with self.lock:
+            return (holder, name) not in self.grants and self.resources[name].endpoint.options.pre_start_required
+
     def start_container(self, holder):
         """Runs at every start of a container; an error keeps it from starting."""
         with self.lock:

@@ -77,6 +77,7 @@ class Kubelet:
         directory = self.path("device-plugins")
         wipe_sockets(directory)
         self.manager = DeviceManager(directory, self.grace, self.log, self.era, self.known)
+        self._admit_again()
         self.legacy = self.registry = None
         if self.with_legacy:
             self.legacy = LegacyRegistration(directory, self.manager, self.log)
@@ -88,6 +89,18 @@ class Kubelet:
         self.reaper_stop = threading.Event()
         self.reaper = threading.Thread(target=self._reap, daemon=True)
         self.reaper.start()
+
+    def _admit_again(self):
+        """A pod with a container that has devices and does not run is refused, because no plugin has registered
+        yet.  After a boot the plugin may be faster than the pods; then nothing runs."""
+        if self.era == "1.24":
+            return
+        for key, pod in list(self.known.items()):
+            held = {(container, name) for (*holder, container), name in self.manager.grants if tuple(holder) == key}
+            if pod.devices and not held <= pod.devices.keys():
+                self.log(f"{'/'.join(key)}: refused, no healthy devices present")
+                self.manager.release(*key)
+                del self.known[key]
 
     def _reap(self):
         while not self.reaper_stop.wait(min(1.0, self.grace / 4)):
@@ -183,6 +196,41 @@ class Kubelet:
         with self.manager.lock:
             known.start(container, name, grant.ids)
         return grant
+
+    def run(self, pod, name, count, init=0):
+        """Admits a whole pod, with an init container that asks for `init` if that is not 0, and then starts its
+        containers, one after the other; nothing is left of one that is refused."""
+        namespace, _, pod_name = pod.rpartition("/")
+        key = (namespace or "default", pod_name)
+        containers = [("before", init)] * (init > 0) + [("main", count)]
+        try:
+            grants = [self.manager.allocate((*key, container), name, wanted, container == "before")
+                      for container, wanted in containers]
+        except AdmissionError:
+            self.manager.release(*key)
+            raise
+        known = Pod()
+        with self.manager.lock:
+            self.known[key] = known
+        for (container, _), grant in zip(containers, grants):
+            (known.init_containers if container == "before" else known.containers).append(container)
+            self.manager.start_container((*key, container))
+            with self.manager.lock:
+                known.start(container, name, grant.ids)
+
+    def start_again(self, pod, container="main"):
+        """The container has exited, and is started with what it has.  What kubelet has forgotten is allocated again,
+        unless the plugin wants PreStartContainer, which comes first."""
+        namespace, _, pod_name = pod.rpartition("/")
+        holder = (namespace or "default", pod_name, container)
+        known = self.known[holder[:2]]
+        for name, count in [(name, len(ids)) for (who, name), ids in known.devices.items() if who == container]:
+            if self.manager.has_to_prepare(holder, name):
+                raise AdmissionError("no devices found allocated in local cache")
+            grant = self.manager.allocate(holder, name, count)
+            with self.manager.lock:
+                known.start(container, name, grant.ids)
+        self.manager.start_container(holder)
 
     def admit(self, pod, container="main"):
         """Admits a container without devices."""
