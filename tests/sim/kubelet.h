@@ -2,8 +2,8 @@
 /*
  * Kubelet: its device manager, both registration methods, its checkpoint and podresources
  *
- * It knows only what rdmad reports, and runs on its own loop.  Its behaviour in each version is
- * that of tests/kubelet/fake, which was compared with the real kubelet.
+ * It knows only what rdmad reports, and runs on its own loop.  Its behaviour is that of
+ * tests/kubelet/behaviour.trace, and in older versions that of tests/kubelet/fake.
  */
 #pragma once
 

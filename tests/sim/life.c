@@ -35,6 +35,7 @@ static struct {
 	guint64 effects;
 	RdmadHardware *hardware;
 	RdmadAllocations *allocations;
+	void (*watch)(const char *line); /* or NULL */
 	char lines[LINES][200];
 	guint next_line;
 } life;
@@ -293,6 +294,11 @@ int __wrap_mallopt(int option, int value)
 
 /* ---- the log ---- */
 
+void life_watch_log(void (*watch)(const char *line))
+{
+	life.watch = watch;
+}
+
 void __wrap_rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite *site,
 			    const RdmadLogFields *fields, const char *format, ...)
 	G_GNUC_PRINTF(5, 6);
@@ -313,6 +319,8 @@ void __wrap_rdmad_log_write(const char *topic, RdmadLogLevel level, RdmadLogSite
 		printf("    %s %s %s\n", line,
 		       fields && fields->allocation ? fields->allocation : "",
 		       fields && fields->pod ? fields->pod : "");
+	if (life.watch)
+		life.watch(line + length);
 	if (g_str_equal(topic, "glib"))
 		judge_fails("the log has a misuse of GLib: %s", line);
 	if (strstr(line, " behind; freed"))

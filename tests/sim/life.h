@@ -49,5 +49,7 @@ guint64 life_effects(void);
 void life_hint_hardware(void);
 /* Returns the table in memory; NULL if there is none now. */
 RdmadAllocations *life_allocations(void);
+/* Calls `watch` for each line of the log, without its time. */
+void life_watch_log(void (*watch)(const char *line));
 /* Prints the last lines of the log.  Lines that no run may log are violations. */
 void life_log_print(void);

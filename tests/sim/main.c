@@ -6,6 +6,7 @@
  *	sim --replay FILE [--shrink]
  *	sim --seed N --shrink
  *	sim --exhaustive
+ *	sim --behaviour FILE
  *	--jobs N: as many processes, each with its own world
  *	sim --plants --seconds N	each planted fault, for at most N s; --plant NAME: only one
  *
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "actions.h"
+#include "behaviour.h"
 #include "clock.h"
 #include "exhaustive.h"
 #include "judge.h"
@@ -37,7 +39,7 @@ typedef struct {
 	gint64 seed, seconds, steps, run_steps, jobs;
 	guint job; /* number of this process */
 	gboolean shrink, pairs, twice, plants, exhaustive, hash, notes, all;
-	char *replay, *plant;
+	char *replay, *plant, *behaviour;
 } Options;
 
 static guint64 seed_of_now; /* visible in the core dump of a crashed process */
@@ -256,6 +258,7 @@ static gboolean options_parse(Options *options, int argc, char **argv)
 		{ "--all", NULL, &options->all },
 		{ "--plant", NULL, NULL },
 		{ "--replay", NULL, NULL },
+		{ "--behaviour", NULL, NULL },
 	};
 
 	for (int i = 1; i < argc; i++) {
@@ -271,6 +274,8 @@ static gboolean options_parse(Options *options, int argc, char **argv)
 			*known[k].number = g_ascii_strtoll(argv[++i], NULL, 10);
 		else if (g_str_equal(known[k].name, "--plant"))
 			options->plant = argv[++i];
+		else if (g_str_equal(known[k].name, "--behaviour"))
+			options->behaviour = argv[++i];
 		else
 			options->replay = argv[++i];
 	}
@@ -280,7 +285,8 @@ static gboolean options_parse(Options *options, int argc, char **argv)
 static int job_run(const Options *options)
 {
 	world_make();
-	return options->replay	     ? run_replay(options)
+	return options->behaviour    ? behaviour_run(options->behaviour)
+	       : options->replay     ? run_replay(options)
 	       : options->exhaustive ? exhaustive_run(options->job, (guint)options->jobs) > 0
 	       : options->plants     ? run_plants(options)
 	       : options->shrink     ? shrink_seed(options)

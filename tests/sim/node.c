@@ -15,7 +15,7 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 };
 
 #define CONFIG                                                                                     \
-	"modules = { device-plugin = { cdi_dir = \"%s\"; device_info_dir = \"\";%s resources = "   \
+	"modules = { device-plugin = { cdi_dir = \"%s\"; device_info_dir = \"\";%s%s resources = " \
 	"(\n"                                                                                      \
 	"  { name = \"rdma/whole\"; mode = \"exclusive\";\n"                                       \
 	"    selectors = { names = ( \"erdma_0\", \"erdma_1\" ); }; },\n"                          \
@@ -30,6 +30,8 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 
 #define PRE_START " prestart = true;"
 
+#define LEGACY " registration = \"legacy\";"
+
 #define CNI "\n  cni = { };"
 
 /* The driver and SMC-R are not in this world.  A second try would let the time pass in a job. */
@@ -40,7 +42,7 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 #define STATIC " addresses = ( { nic = \"eth2\"; addresses = \"" NODE_STATIC_ADDRESS "\"; } );"
 
 static struct {
-	gboolean has_cni, has_pre_start, has_erdma;
+	gboolean has_cni, has_pre_start, has_erdma, is_legacy, is_verbose;
 	char *run, *state, *cdi, *config;
 	RdmadOptions options, waiting;
 } node;
@@ -67,7 +69,8 @@ static void paths_make(const char *root)
 		.run_dir = node.run,
 		.state_dir = node.state,
 		.kubelet_dir = g_build_filename(root, "kubelet", NULL),
-		.log_level = decisions_notes_are_printed() ? RDMAD_LOG_DEBUG : RDMAD_LOG_NOTICE,
+		.log_level = node.is_verbose || decisions_notes_are_printed() ? RDMAD_LOG_DEBUG
+									      : RDMAD_LOG_NOTICE,
 		.log_format = -1,
 	};
 	node.waiting = node.options;
@@ -94,7 +97,7 @@ void node_begin(const char *root, gboolean has_cni)
 
 	paths_make(root);
 	node.has_cni = has_cni;
-	node.has_pre_start = node.has_erdma = FALSE;
+	node.has_pre_start = node.has_erdma = node.is_legacy = FALSE;
 	for (guint i = 0; i < G_N_ELEMENTS(below); i++)
 		directory_begin(root, below[i]);
 	node_configure(NODE_CONFIG_SAME);
@@ -112,6 +115,17 @@ void node_set_erdma(gboolean has_erdma)
 	node_configure(NODE_CONFIG_SAME);
 }
 
+void node_set_legacy(gboolean is_legacy)
+{
+	node.is_legacy = is_legacy;
+	node_configure(NODE_CONFIG_SAME);
+}
+
+void node_set_verbose(void)
+{
+	node.is_verbose = TRUE;
+}
+
 const RdmadOptions *node_options(void)
 {
 	return &node.options;
@@ -127,8 +141,8 @@ void node_configure(NodeConfig config)
 	const gboolean more = config == NODE_CONFIG_MORE;
 	g_autofree char *erdma = g_strdup_printf(ERDMA, more ? STATIC : "");
 	g_autofree char *text = g_strdup_printf(
-		CONFIG, node.cdi, node.has_pre_start ? PRE_START : "", more ? MORE : "",
-		node.has_cni ? CNI : "", node.has_erdma ? erdma : "");
+		CONFIG, node.cdi, node.has_pre_start ? PRE_START : "", node.is_legacy ? LEGACY : "",
+		more ? MORE : "", node.has_cni ? CNI : "", node.has_erdma ? erdma : "");
 
 	g_assert_true(g_file_set_contents(
 		node.config, config == NODE_CONFIG_BROKEN ? "modules = {" : text, -1, NULL));

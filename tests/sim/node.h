@@ -22,6 +22,10 @@ const NodeResource *node_resource(const char *name);
 void node_begin(const char *root, gboolean has_cni);
 /* The plugin of this configuration wants PreStartContainer. */
 void node_set_pre_start(gboolean has_pre_start);
+/* It says that the plugin calls Register, also where there is a plugins_registry. */
+void node_set_legacy(gboolean is_legacy);
+/* Call before the first run: rdmad logs at level debug. */
+void node_set_verbose(void);
 gboolean node_has_cni(void);
 /* This configuration has module erdma, which manages the NICs. */
 void node_set_erdma(gboolean has_erdma);

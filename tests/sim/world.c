@@ -23,6 +23,7 @@
 #define FIRST_US   (3 * SIM_S)
 #define QUIET_US   (700 * SIM_S) /* longer than podresources' interval of 300 s without events */
 #define RESTART_US (2 * SIM_S)	 /* RestartSec of a unit */
+#define SCRIPT_US  (100 * SIM_MS)
 
 static const gint64 pauses_us[] = { 1 * SIM_MS, 10 * SIM_MS, 100 * SIM_MS,
 				    1 * SIM_S,	10 * SIM_S,  70 * SIM_S };
@@ -33,6 +34,7 @@ typedef enum { PHASE_STEPS, PHASE_QUIET, PHASE_OVER } Phase;
 static struct {
 	const char *root; /* of the tree in memory */
 	Decisions *decisions;
+	const WorldScript *script; /* or NULL */
 	guint weights[N_ACTIONS];
 	Phase phase;
 	gint64 step_us, quiet_until_us;
@@ -49,8 +51,20 @@ static void calm(void)
 	actions_end_faults();
 }
 
+static void script_step(void)
+{
+	if (world.script->step())
+		world.step_us = clock_now_us() + SCRIPT_US;
+	else
+		calm();
+}
+
 static void step(void)
 {
+	if (world.script) {
+		script_step();
+		return;
+	}
 	if (!decisions_step(world.decisions)) {
 		calm();
 		return;
@@ -178,10 +192,20 @@ static guint descriptors(void)
 	return n;
 }
 
+static gboolean rdmad_is_to_run(void)
+{
+	return !world.script || world.phase != PHASE_STEPS || world.script->has_rdmad();
+}
+
 static void live(void)
 {
-	LifeEnd how = life_run(node_successor_options());
+	LifeEnd how;
 
+	while (!rdmad_is_to_run() && !judge_verdict())
+		turns_without_rdmad(clock_now_us() + SCRIPT_US);
+	if (judge_verdict())
+		return;
+	how = life_run(node_successor_options());
 	world.totals.lives++;
 	if (judge_verdict())
 		return;
@@ -204,6 +228,16 @@ gboolean world_run(Decisions *decisions)
 	if (!judge_verdict() && descriptors() != before)
 		judge_fails("descriptors are left open: %d", (int)descriptors() - (int)before);
 	return !judge_verdict();
+}
+
+gboolean world_perform(const WorldScript *script, Decisions *decisions)
+{
+	gboolean ok;
+
+	world.script = script;
+	ok = world_run(decisions);
+	world.script = NULL;
+	return ok;
 }
 
 void world_make(void)

@@ -16,4 +16,13 @@ typedef struct {
 void world_make(void);
 /* Returns TRUE if no rule was broken. */
 gboolean world_run(Decisions *decisions);
+
+/* Steps in the place of decided ones. */
+typedef struct {
+	/* Called every 100 ms.  Returns FALSE after the last one. */
+	gboolean (*step)(void);
+	/* Returns whether rdmad is to run. */
+	gboolean (*has_rdmad)(void);
+} WorldScript;
+gboolean world_perform(const WorldScript *script, Decisions *decisions);
 const WorldTotals *world_totals(void);
