@@ -1,22 +1,5 @@
 # Losses that must not matter: rdmad's database, kubelet's checkpoint; and an init container.
 checkpoint=/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint
-# Kubelet admits a manifest that is still being written, and then the whole one as another pod.
-pod_with_init() {	# pod_with_init NAME INIT-COUNT COUNT
-	local final=$manifests
-	manifests=$(mktemp -d)
-	pod "$1" rdma/hca=$3
-	cat >>"$manifests/$1.yaml" <<-YAML
-		  initContainers:
-		  - name: before
-		    image: rig.local/rdma:1
-		    imagePullPolicy: Never
-		    command: [sh, -c, "cat /run/rdmad/allocation.json; sleep 2"]
-		    resources: {limits: {cpu: 100m, rdma/hca: "$2"}}
-	YAML
-	mv "$manifests/$1.yaml" "$final/.$1"
-	manifests=$final
-	mv "$manifests/.$1" "$manifests/$1.yaml"
-}
 allocations_of() { ask allocations --json | jq -c --arg p "$1-$node" '[.allocations[] | select(.pod == $p) | [.id, .container, .device_names]]'; }
 begin "$EXCLUSIVE"
 pod a rdma/hca=1
@@ -32,7 +15,7 @@ check "and the same device" is "$device" device_of a
 check "its directory is there in the container" says "$allocation" pod_exec a cat /run/rdmad/allocation.json
 ask events | grep -v device-added | tail -4 | sed 's/^/#   /'
 
-pod_with_init c 2 1
+pod_with_init c rdma/hca 2 1
 within 400 "an init container with two devices, then the main one with one" pod_running c
 sleep 5
 check "the main container has its directory" says '"id"' pod_exec c cat /run/rdmad/allocation.json

@@ -17,3 +17,21 @@ allocates() {
 		sed -n "s#^kubelet_device_plugin_alloc_duration_seconds_\\(sum\\|count\\){resource_name=\"$1\"} #\\1=#p" | sort | xargs
 }
 serving() { ask status --json | jq .pid; }
+
+# Kubelet admits a manifest that is still being written, and then the whole one as another pod.
+pod_with_init() {	# pod_with_init NAME RESOURCE INIT-COUNT COUNT
+	local final=$manifests
+	manifests=$(mktemp -d)
+	pod "$1" "$2=$4"
+	cat >>"$manifests/$1.yaml" <<-YAML
+		  initContainers:
+		  - name: before
+		    image: rig.local/rdma:1
+		    imagePullPolicy: Never
+		    command: [sh, -c, "cat /run/rdmad/allocation.json; sleep 2"]
+		    resources: {limits: {cpu: 100m, $2: "$3"}}
+	YAML
+	mv "$manifests/$1.yaml" "$final/.$1"
+	manifests=$final
+	mv "$manifests/.$1" "$manifests/$1.yaml"
+}
