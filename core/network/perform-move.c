@@ -217,8 +217,7 @@ static gboolean routes_restore(const PerformContext *ctx, const RdmadStepLinkMov
 			perform_route(&g_array_index(move->routes, RdmadStepRoute, i), index);
 		GError *why = NULL;
 
-		if (!route_restore(ctx, &route, &why) &&
-		    !perform_forgive(&why, RDMAD_ERROR_BUSY)) {
+		if (!route_restore(ctx, &route, &why) && !perform_forgive(&why, RDMAD_ERROR_BUSY)) {
 			g_propagate_error(error, why);
 			return FALSE;
 		}
