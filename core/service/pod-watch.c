@@ -13,6 +13,7 @@
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 
 #include "hardware/cgroup-tree.h"
 #include "hardware/sysroot.h"
@@ -45,6 +46,7 @@ static const guint ask_ms[] = { 50, 100, 100, 150, 200, 200, 500, 1000, 2000, 50
 typedef struct {
 	guint allocations;
 	char *uid, *path;      /* NULL: not found yet */
+	char *cgroup;	       /* cgroup_identity() when it was found, or NULL */
 	int directory, events; /* watches, or -1 */
 	RdmadPodLife life;     /* UNKNOWN: the pod is not found yet */
 	gboolean began;	       /* it had a process */
@@ -52,7 +54,6 @@ typedef struct {
 	/* Monotonic times of the first and the last scan that found it lost; 0: it is not lost. */
 	gint64 lost_since_us;
 	gint64 lost_until_us;
-	GPtrArray *predecessors; /* of char *, their UIDs */
 } Pod;
 
 struct RdmadPodWatch {
@@ -63,6 +64,10 @@ struct RdmadPodWatch {
 	RdmadPods *pods;
 	RdmadWatch *watch;
 	GHashTable *by_name; /* "namespace/name" -> Pod */
+	/* UID -> identity of the cgroup, or NULL, of pods that have ended: another pod may have the name before
+	 * kubelet has removed the cgroup and the log directory.  A static pod has its UID again, with another
+	 * cgroup. */
+	GHashTable *past;
 	guint sought, ended; /* numbers of pods that are not found, and that have ended */
 
 	int inotify; /* -1: not available */
@@ -269,6 +274,16 @@ static gboolean pod_is_silent(const Pod *pod)
 	       (pod->life == RDMAD_POD_LIFE_ALIVE && (!pod->began || pod->unread));
 }
 
+/* Returns NULL if the cgroup cannot be looked at. */
+static char *cgroup_identity(const RdmadPodWatch *watch, const char *path)
+{
+	struct stat st;
+
+	return rdmad_sysroot_glance(watch->root, path, &st)
+		       ? g_strdup_printf("%" G_GUINT64_FORMAT " %s", (guint64)st.st_ino, path)
+		       : NULL;
+}
+
 static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, const char *path)
 {
 	g_autofree char *events = g_build_filename(path, "cgroup.events", NULL);
@@ -282,6 +297,7 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* cgroup v1 has no such file */
 	pod->uid = g_strdup(uid);
 	pod->path = g_strdup(path);
+	pod->cgroup = cgroup_identity(watch, path);
 	pod->lost_since_us = 0;
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
 	/* The pod may have ended before it was watched. */
@@ -289,12 +305,31 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 	return TRUE;
 }
 
+static void past_add(RdmadPodWatch *watch, Pod *pod)
+{
+	if (pod->uid)
+		g_hash_table_insert(watch->past, g_steal_pointer(&pod->uid),
+				    g_steal_pointer(&pod->cgroup));
+}
+
+/* `path`: of the cgroup that has the UID now, or NULL. */
+static gboolean is_past(const RdmadPodWatch *watch, const char *uid, const char *path)
+{
+	gpointer cgroup;
+	g_autofree char *now = NULL;
+
+	if (!g_hash_table_lookup_extended(watch->past, uid, NULL, &cgroup))
+		return FALSE;
+	now = path ? cgroup_identity(watch, path) : NULL;
+	return !now || g_strcmp0(now, cgroup) == 0;
+}
+
 /* Searches again: another pod has the name, or the previous one was not found. */
 static void pod_seek(RdmadPodWatch *watch, Pod *pod)
 {
 	pod_unwatch(watch, pod);
-	if (pod->uid)
-		g_ptr_array_add(pod->predecessors, g_steal_pointer(&pod->uid));
+	past_add(watch, pod);
+	g_clear_pointer(&pod->cgroup, g_free);
 	g_clear_pointer(&pod->path, g_free);
 	pod->began = FALSE;
 	pod->lost_since_us = 0;
@@ -330,11 +365,6 @@ static void lost_seek_again(RdmadPodWatch *watch)
 
 /* ---- finding pods ---- */
 
-static gboolean is_predecessor(const Pod *pod, const char *uid)
-{
-	return g_ptr_array_find_with_equal_func(pod->predecessors, uid, g_str_equal, NULL);
-}
-
 static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Scan *scan)
 {
 	const GPtrArray *uids = g_hash_table_lookup(scan->uids, name);
@@ -344,7 +374,7 @@ static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Sca
 		const char *uid = uids->pdata[i];
 		const char *path = g_hash_table_lookup(scan->tree->pods, uid);
 
-		if (is_predecessor(pod, uid))
+		if (is_past(watch, uid, path))
 			continue;
 		if (path && pod_attach(watch, pod, uid, path))
 			return;
@@ -363,6 +393,28 @@ static const char *scan_problem(const Scan *scan)
 	if (!scan->tree->parents->len)
 		return "no cgroups of pods below /sys/fs/cgroup";
 	return NULL;
+}
+
+static gboolean past_is_over(gpointer uid, gpointer cgroup, gpointer data)
+{
+	const Scan *scan = data;
+	GHashTableIter iter;
+	gpointer uids;
+
+	if (g_hash_table_contains(scan->tree->pods, uid))
+		return FALSE;
+	g_hash_table_iter_init(&iter, scan->uids);
+	while (g_hash_table_iter_next(&iter, NULL, &uids))
+		if (g_ptr_array_find_with_equal_func(uids, uid, g_str_equal, NULL))
+			return FALSE;
+	return TRUE;
+}
+
+/* Forgets pods of which nothing is left. */
+static void past_forget(RdmadPodWatch *watch, Scan *scan)
+{
+	if (!scan_problem(scan))
+		g_hash_table_foreach_remove(watch->past, past_is_over, scan);
 }
 
 static void seek_again(RdmadPodWatch *watch)
@@ -388,6 +440,7 @@ static void scan_done(gpointer result, const GError *error, gpointer data)
 	if (!result)
 		return;
 	set_problem(watch, scan_problem(result));
+	past_forget(watch, result);
 	g_hash_table_iter_init(&iter, watch->by_name);
 	while (g_hash_table_iter_next(&iter, &name, &pod))
 		if (((Pod *)pod)->life == RDMAD_POD_LIFE_UNKNOWN)
@@ -528,9 +581,9 @@ static void pod_free(gpointer data)
 {
 	Pod *pod = data;
 
-	g_ptr_array_unref(pod->predecessors);
 	g_free(pod->uid);
 	g_free(pod->path);
+	g_free(pod->cgroup);
 	g_free(pod);
 }
 
@@ -549,7 +602,6 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 			return;
 		pod = g_new0(Pod, 1);
 		pod->directory = pod->events = -1;
-		pod->predecessors = g_ptr_array_new_with_free_func(g_free);
 		watch->sought++;
 		g_hash_table_insert(watch->by_name, g_steal_pointer(&name), pod);
 	} else if (is_over(pod->life)) {
@@ -572,6 +624,8 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 	if (!pod || --pod->allocations)
 		return;
 	pod_unwatch(watch, pod);
+	if (is_over(pod->life))
+		past_add(watch, pod);
 	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
 	watch->ended -= is_over(pod->life);
 	g_hash_table_remove(watch->by_name, name);
@@ -625,6 +679,7 @@ RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, Rdmad
 	watch->allocations = allocations;
 	watch->pods = pods;
 	watch->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, pod_free);
+	watch->past = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	watch->by_descriptor = g_hash_table_new(NULL, NULL);
 	watch->seek = rdmad_loop_add_timer(loop, NULL, seek_now, watch);
 	watch->seek_lost = rdmad_loop_add_timer(loop, NULL, seek_lost, watch);
@@ -650,6 +705,7 @@ void rdmad_pod_watch_free(RdmadPodWatch *watch)
 	rdmad_clear_fd(&watch->inotify);
 	g_hash_table_unref(watch->by_descriptor);
 	g_hash_table_unref(watch->by_name);
+	g_hash_table_unref(watch->past);
 	g_free(watch->problem);
 	g_free(watch);
 }

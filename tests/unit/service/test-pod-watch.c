@@ -397,6 +397,44 @@ static guint watches(void)
 	return n;
 }
 
+/* The pod of the name has ended, and kubelet has not removed its cgroup. */
+static void end_pod(Fixture *f)
+{
+	watch_pod(f);
+	f->text = "";
+	empty(f, POD);
+	RUN_UNTIL(f, count(f) == 0);
+}
+
+static void test_a_successor_does_not_have_the_cgroup_of_an_ended_pod(Fixture *f,
+								      gconstpointer data)
+{
+	end_pod(f);
+	hold(f, "a");
+	RUN_UNTIL(f, watches() == 3); /* log directories, kubepods, burstable */
+	run_for(f, 300);
+	g_assert_cmpuint(rdmad_pod_watch_count(f->watch), ==, 0);
+	make(f, LOGS "/ns_train-0_" OTHER);
+	make(f, V2 "/pod" OTHER);
+	populate(f, V2 "/pod" OTHER);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
+	take_away(f, POD);
+	run_for(f, 100);
+	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_ALIVE);
+	g_assert_cmpuint(count(f), ==, 1);
+}
+
+static void test_a_static_pod_has_its_uid_again(Fixture *f, gconstpointer data)
+{
+	end_pod(f);
+	hold(f, "a");
+	RUN_UNTIL(f, watches() == 3);
+	move(f, POD, "elsewhere");
+	make(f, POD);
+	populate(f, POD);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
+}
+
 /* Runs until `*input` is set. */
 static gpointer run_until_released(gpointer input, const RdmadJob *job, GError **error)
 {
@@ -457,6 +495,8 @@ const UnitTest unit_tests[] = {
 	TEST(a_cgroup_that_is_removed_without_an_event_is_gone),
 	TEST(an_end_that_could_not_be_read_is_seen_later),
 	TEST(a_successor_of_the_same_name_is_another_pod),
+	TEST(a_successor_does_not_have_the_cgroup_of_an_ended_pod),
+	TEST(a_static_pod_has_its_uid_again),
 	TEST(a_scan_that_is_refused_is_repeated),
 	TEST(only_what_is_needed_is_watched),
 	TEST(invisible_cgroups_are_reported),
