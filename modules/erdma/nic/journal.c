@@ -35,27 +35,47 @@ static void entry_free(gpointer data)
 
 /* ---- networks as JSON ---- */
 
+static json_t *addresses_json(const GArray *addresses)
+{
+	json_t *json = json_array();
+	char text[RDMAD_IP_TEXT];
+
+	for (guint i = 0; i < addresses->len; i++)
+		json_array_append_new(
+			json, json_string(rdmad_ip_text(&g_array_index(addresses, RdmadIp, i), TRUE,
+							text)));
+	return json;
+}
+
 static char *network_text(const ErdmaNicNetwork *network)
 {
-	json_t *addresses = json_array(), *json;
-	char text[RDMAD_IP_TEXT], gateway[2][RDMAD_IP_TEXT];
+	char gateway[2][RDMAD_IP_TEXT];
 
-	if (!network) {
-		json_decref(addresses);
+	if (!network)
 		return NULL;
-	}
-	for (guint i = 0; i < network->addresses->len; i++)
-		json_array_append_new(
-			addresses,
-			json_string(rdmad_ip_text(&g_array_index(network->addresses, RdmadIp, i),
-						  TRUE, text)));
 	for (guint f = 0; f < 2; f++)
 		rdmad_ip_text(&network->gateway[f], FALSE, gateway[f]);
-	json = json_pack("{s:i, s:b, s:o, s:s?, s:s?}", "from", (int)network->from, "complete",
-			 network->complete, "addresses", addresses, "gateway4",
-			 network->gateway[0].family ? gateway[0] : NULL, "gateway6",
-			 network->gateway[1].family ? gateway[1] : NULL);
-	return rdmad_json_dump(json, JSON_COMPACT);
+	return rdmad_json_dump(json_pack("{s:i, s:b, s:o, s:o, s:s?, s:s?}", "from",
+					 (int)network->from, "complete", network->complete,
+					 "addresses", addresses_json(network->addresses), "former",
+					 addresses_json(network->former), "gateway4",
+					 network->gateway[0].family ? gateway[0] : NULL, "gateway6",
+					 network->gateway[1].family ? gateway[1] : NULL),
+			       JSON_COMPACT);
+}
+
+static void addresses_parse(const json_t *json, const char *key, GArray *addresses)
+{
+	const json_t *value;
+	gsize i;
+
+	json_array_foreach(json_object_get(json, key), i, value)
+	{
+		RdmadIp ip;
+
+		if (json_is_string(value) && rdmad_ip_parse(json_string_value(value), &ip, NULL))
+			g_array_append_val(addresses, ip);
+	}
 }
 
 static void gateway_parse(const json_t *json, const char *key, RdmadIp *gateway)
@@ -72,8 +92,6 @@ static ErdmaNicNetwork *network_parse(const char *text)
 	json_t *json = text ? rdmad_json_parse(text, strlen(text), DEPTH_MAX, NULL) : NULL;
 	const json_int_t from = json_integer_value(json_object_get(json, "from"));
 	ErdmaNicNetwork *network;
-	const json_t *value;
-	gsize i;
 
 	if (!json)
 		return NULL;
@@ -81,13 +99,8 @@ static ErdmaNicNetwork *network_parse(const char *text)
 						? (ErdmaAddressFrom)from
 						: ERDMA_ADDRESS_NETDEV);
 	network->complete = json_is_true(json_object_get(json, "complete"));
-	json_array_foreach(json_object_get(json, "addresses"), i, value)
-	{
-		RdmadIp ip;
-
-		if (json_is_string(value) && rdmad_ip_parse(json_string_value(value), &ip, NULL))
-			g_array_append_val(network->addresses, ip);
-	}
+	addresses_parse(json, "addresses", network->addresses);
+	addresses_parse(json, "former", network->former);
 	gateway_parse(json, "gateway4", &network->gateway[0]);
 	gateway_parse(json, "gateway6", &network->gateway[1]);
 	json_decref(json);

@@ -181,19 +181,27 @@ static void steps_done(const RdmadExecutorReport *report, const GError *error, g
 	rdmad_event_arm(nics->hint, 0);
 }
 
-/* Merges the old and the new addresses, so that the journal has both while the steps run. */
+static void former_add(ErdmaNicNetwork *network, const GArray *addresses)
+{
+	for (guint i = 0; i < addresses->len; i++) {
+		const RdmadIp *ip = &g_array_index(addresses, RdmadIp, i);
+
+		if (!erdma_nic_network_has(network, ip) && !erdma_nic_network_set(network, ip))
+			g_array_append_val(network->former, *ip);
+	}
+}
+
+/* The journal has the old addresses too while the steps run. */
 static ErdmaNicNetwork *network_during(const ErdmaNicNetwork *wanted, const ErdmaNicNetwork *done)
 {
 	ErdmaNicNetwork *both = erdma_nic_network_copy(wanted);
 
 	both->complete = FALSE;
-	for (guint i = 0; done && done->from != ERDMA_ADDRESS_NETDEV && i < done->addresses->len;
-	     i++) {
-		const RdmadIp *ip = &g_array_index(done->addresses, RdmadIp, i);
-
-		if (!erdma_nic_network_has(both, ip))
-			g_array_append_val(both->addresses, *ip);
-	}
+	if (!done)
+		return both;
+	former_add(both, done->former);
+	if (done->from != ERDMA_ADDRESS_NETDEV)
+		former_add(both, done->addresses);
 	return both;
 }
 
@@ -229,26 +237,6 @@ static void steps_begin(ErdmaNics *nics, ErdmaNic *nic, gboolean repair, const E
 		     "on");
 }
 
-static gboolean steps_start(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan, GError **error)
-{
-	ErdmaJournalEntry *entry = erdma_journal_entry(nics->journal, &nic->mac);
-	const gboolean repair = entry->done && entry->done->complete;
-	g_autofree char *steps = rdmad_steps_to_text(plan->steps);
-
-	steps_begin(nics, nic, repair, plan);
-	/* A repair restores the network of the row. */
-	if (!(repair && entry->done->from == plan->wanted->from) &&
-	    !erdma_journal_set_done(nics->journal, entry, network_during(plan->wanted, entry->done),
-				    error))
-		return FALSE;
-	nics->request = rdmad_executor_run(nics->executor, RDMAD_EXECUTE_TRY, steps, -1, steps_done,
-					   nics, error);
-	if (!nics->request)
-		return FALSE;
-	nics->active_id = g_strdup(nic->id);
-	return TRUE;
-}
-
 static gboolean network_is(const ErdmaNicNetwork *done, const ErdmaNicNetwork *wanted)
 {
 	if (!done || !done->complete || done->from != wanted->from ||
@@ -259,6 +247,26 @@ static gboolean network_is(const ErdmaNicNetwork *done, const ErdmaNicNetwork *w
 			return FALSE;
 	return rdmad_ip_equal(&done->gateway[0], &wanted->gateway[0]) &&
 	       rdmad_ip_equal(&done->gateway[1], &wanted->gateway[1]);
+}
+
+static gboolean steps_start(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan, GError **error)
+{
+	ErdmaJournalEntry *entry = erdma_journal_entry(nics->journal, &nic->mac);
+	const gboolean repair = entry->done && entry->done->complete;
+	g_autofree char *steps = rdmad_steps_to_text(plan->steps);
+
+	steps_begin(nics, nic, repair, plan);
+	/* A repair restores the network of the row. */
+	if (!network_is(entry->done, plan->wanted) &&
+	    !erdma_journal_set_done(nics->journal, entry, network_during(plan->wanted, entry->done),
+				    error))
+		return FALSE;
+	nics->request = rdmad_executor_run(nics->executor, RDMAD_EXECUTE_TRY, steps, -1, steps_done,
+					   nics, error);
+	if (!nics->request)
+		return FALSE;
+	nics->active_id = g_strdup(nic->id);
+	return TRUE;
 }
 
 /* This row distinguishes repairs from the first configuration. */

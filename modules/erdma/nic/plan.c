@@ -25,6 +25,7 @@ ErdmaNicNetwork *erdma_nic_network_new(ErdmaAddressFrom from)
 
 	network->from = from;
 	network->addresses = g_array_new(FALSE, FALSE, sizeof(RdmadIp));
+	network->former = g_array_new(FALSE, FALSE, sizeof(RdmadIp));
 	return network;
 }
 
@@ -43,15 +44,28 @@ void erdma_nic_network_free(ErdmaNicNetwork *network)
 	if (!network)
 		return;
 	g_array_unref(network->addresses);
+	g_array_unref(network->former);
 	g_free(network);
+}
+
+static gboolean has_address(const GArray *addresses, const RdmadIp *ip)
+{
+	for (guint i = 0; i < addresses->len; i++)
+		if (rdmad_ip_equal(&g_array_index(addresses, RdmadIp, i), ip))
+			return TRUE;
+	return FALSE;
 }
 
 gboolean erdma_nic_network_has(const ErdmaNicNetwork *network, const RdmadIp *ip)
 {
-	for (guint i = 0; network && i < network->addresses->len; i++)
-		if (rdmad_ip_equal(&g_array_index(network->addresses, RdmadIp, i), ip))
-			return TRUE;
-	return FALSE;
+	return network && has_address(network->addresses, ip);
+}
+
+gboolean erdma_nic_network_set(const ErdmaNicNetwork *network, const RdmadIp *ip)
+{
+	return network &&
+	       (has_address(network->former, ip) ||
+		(network->from != ERDMA_ADDRESS_NETDEV && has_address(network->addresses, ip)));
 }
 
 void erdma_plan_free(ErdmaPlan *plan)
@@ -105,14 +119,6 @@ static gboolean is_usable(const RdmadAddress *address)
 	       !(address->flags & (IFA_F_DADFAILED | IFA_F_TEMPORARY));
 }
 
-/* Returns whether rdmad has set the address, which others did not. */
-static gboolean is_done(const Planner *planner, const RdmadIp *ip)
-{
-	const ErdmaNicNetwork *done = planner->in->done;
-
-	return done && done->from != ERDMA_ADDRESS_NETDEV && erdma_nic_network_has(done, ip);
-}
-
 /* Returns the addresses that others have set, and the gateways of the interface. */
 static ErdmaNicNetwork *network_of_link(const Planner *planner)
 {
@@ -123,7 +129,7 @@ static ErdmaNicNetwork *network_of_link(const Planner *planner)
 		const RdmadAddress *address = view->addresses->pdata[i];
 
 		if (address->ifindex == planner->link->ifindex && is_usable(address) &&
-		    !is_done(planner, &address->ip))
+		    !erdma_nic_network_set(planner->in->done, &address->ip))
 			g_array_append_val(network->addresses, address->ip);
 	}
 	for (guint i = 0; i < view->routes->len; i++) {
@@ -323,25 +329,30 @@ static void promote_secondaries(Planner *planner)
 	step->sysctl.value = g_strdup("1");
 }
 
+static void address_remove(Planner *planner, const RdmadIp *ip)
+{
+	RdmadStep *step;
+
+	if (ip->family == AF_INET)
+		promote_secondaries(planner);
+	step = erdma_plan_last(planner, RDMAD_STEP_ADDRESS);
+	step->address.link = g_strdup(planner->link->name);
+	step->address.ip = *ip;
+	step->address.remove = TRUE;
+}
+
 /* Removes the addresses that rdmad set and that are no longer configured. */
 static void addresses_remove(Planner *planner)
 {
-	const ErdmaNicNetwork *done = planner->in->done;
+	const GPtrArray *addresses = planner->in->view->addresses;
 
-	if (!done || done->from == ERDMA_ADDRESS_NETDEV)
-		return;
-	for (guint i = 0; i < done->addresses->len; i++) {
-		const RdmadIp *ip = &g_array_index(done->addresses, RdmadIp, i);
-		RdmadStep *step;
+	for (guint i = 0; i < addresses->len; i++) {
+		const RdmadAddress *address = addresses->pdata[i];
 
-		if (erdma_nic_network_has(planner->plan->wanted, ip) || !address_find(planner, ip))
-			continue;
-		if (ip->family == AF_INET)
-			promote_secondaries(planner);
-		step = erdma_plan_last(planner, RDMAD_STEP_ADDRESS);
-		step->address.link = g_strdup(planner->link->name);
-		step->address.ip = *ip;
-		step->address.remove = TRUE;
+		if (address->ifindex == planner->link->ifindex &&
+		    erdma_nic_network_set(planner->in->done, &address->ip) &&
+		    !erdma_nic_network_has(planner->plan->wanted, &address->ip))
+			address_remove(planner, &address->ip);
 	}
 }
 

@@ -29,6 +29,7 @@
 typedef struct {
 	ErdmaAddressFrom from; /* NETDEV, METADATA, STATIC */
 	GArray *addresses;     /* of RdmadIp, with their prefixes */
+	GArray *former;	       /* of RdmadIp: those that rdmad had set, and removes */
 	RdmadIp gateway[2];    /* IPv4, IPv6; or unset */
 	gboolean complete;     /* everything was set */
 } ErdmaNicNetwork;
@@ -77,7 +78,10 @@ const ErdmaNicAddresses *erdma_nic_static(const ErdmaNicSettings *settings,
 					  const ErdmaMatch *match);
 
 ErdmaNicNetwork *erdma_nic_network_new(ErdmaAddressFrom from);
+/* Copies it without former addresses. */
 ErdmaNicNetwork *erdma_nic_network_copy(const ErdmaNicNetwork *network);
 void erdma_nic_network_free(ErdmaNicNetwork *network);
 gboolean erdma_nic_network_has(const ErdmaNicNetwork *network, const RdmadIp *ip);
+/* Returns whether rdmad has set the address, which is none of others. */
+gboolean erdma_nic_network_set(const ErdmaNicNetwork *network, const RdmadIp *ip);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ErdmaNicNetwork, erdma_nic_network_free)

@@ -213,9 +213,7 @@ static gboolean prefix_is_valid(const Planner *planner, const RdmadIp *network, 
 
 gboolean erdma_plan_prefix(Planner *planner, const RdmadAddress *address)
 {
-	const ErdmaNicNetwork *done = planner->in->done;
-	const gboolean ours = done && done->from != ERDMA_ADDRESS_NETDEV &&
-			      erdma_nic_network_has(done, &address->ip);
+	const gboolean ours = erdma_nic_network_set(planner->in->done, &address->ip);
 	const gboolean by_kernel = !(address->flags & IFA_F_NOPREFIXROUTE);
 	const RdmadIp network = rdmad_ip_network(&address->ip);
 	const RdmadRoute *route = prefix_route(planner, &network);

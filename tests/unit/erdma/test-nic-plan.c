@@ -8,7 +8,7 @@
  *	rule FROM table N [prio N] [proto N]
  *	metadata ADDRESS/PREFIX GATEWAY | metadata failed
  *	done netdev|metadata|static ADDRESS/PREFIX GATEWAY|- [begun]
- *	and ADDRESS/PREFIX	another address of `done`
+ *	former ADDRESS/PREFIX	an address that was to be removed when rdmad ended
  *	primary MAC
  *	managed LINK	rdmad has configured it before; eth1 by `done`
  *
@@ -173,11 +173,11 @@ static void take_done(World *world, char *const *words)
 	managed_add(world, "eth1");
 }
 
-static void take_and(World *world, char *const *words)
+static void take_former(World *world, char *const *words)
 {
 	const RdmadIp own = ip(words[1]);
 
-	g_array_append_val(world->done->addresses, own);
+	g_array_append_val(world->done->former, own);
 }
 
 static void take_primary(World *world, char *const *words)
@@ -195,7 +195,7 @@ static void take_line(World *world, const char *line)
 		{ "route", take_route },     { "rule", take_rule },
 		{ "done", take_done },	     { "metadata", take_metadata },
 		{ "primary", take_primary }, { "managed", take_managed },
-		{ "and", take_and },
+		{ "former", take_former },
 	};
 	g_auto(GStrv) words = g_strsplit(line, " ", -1);
 
@@ -455,8 +455,16 @@ static const Row rows[] = {
 	/* rdmad ended before it had removed the former address. */
 	{ "neither of two addresses that rdmad has set is taken for one of others", NULL,
 	  HOST ETH1_UP READY "addr eth1 10.0.1.77/24 metric 200\n" METADATA
-			     "done static 10.0.1.77/24 10.0.1.253 begun\nand 10.0.1.5/24\n",
+			     "done static 10.0.1.77/24 10.0.1.253 begun\nformer 10.0.1.5/24\n",
 	  "sysctl net/ipv4/conf/eth1/promote_secondaries=1; -addr 10.0.1.77/24" },
+	{ "a former address is not set again without the metadata service", NULL,
+	  HOST ETH1_UP GONE "done metadata 10.0.1.5/24 10.0.1.253 begun\nformer 10.0.1.77/24\n",
+	  "addr 10.0.1.5/24 metric 200; sysctl net/ipv4/conf/eth1/promote_secondaries=1; "
+	  "-addr 10.0.1.77/24" },
+	{ "a former address is removed beside one of others", NULL,
+	  HOST ETH1_UP GONE "addr eth1 192.0.2.7/24\nroute eth1 192.0.2.0/24\n"
+			    "done netdev 192.0.2.7/24 - begun\nformer 10.0.1.77/24\n",
+	  "sysctl net/ipv4/conf/eth1/promote_secondaries=1; -addr 10.0.1.77/24*" },
 
 	/* EC 1dd5fe6: up, with an address of the link alone. */
 	{ "an interface that is up with a link-local address only is configured", NULL,
