@@ -51,6 +51,7 @@ typedef struct {
 	RdmadPodLife life;     /* UNKNOWN: the pod is not found yet */
 	gboolean began;	       /* it had a process */
 	gboolean unread;       /* the last reading failed */
+	gboolean is_doubtful;  /* a cgroup of the name without processes was removed */
 	/* Monotonic times of the first and the last scan that found it lost; 0: it is not lost. */
 	gint64 lost_since_us;
 	gint64 lost_until_us;
@@ -68,7 +69,8 @@ struct RdmadPodWatch {
 	 * kubelet has removed the cgroup and the log directory.  A static pod has its UID again, with another
 	 * cgroup. */
 	GHashTable *past;
-	guint sought, ended; /* numbers of pods that are not found, and that have ended */
+	guint sought; /* number of pods that are not found */
+	guint ended;  /* number of pods that have ended, or may have */
 
 	int inotify; /* -1: not available */
 	RdmadEvent *readable;
@@ -246,32 +248,10 @@ static RdmadPodLife life_of_state(const Pod *pod, RdmadCgroupState state)
 	return pod->life;
 }
 
-static void pod_update(RdmadPodWatch *watch, Pod *pod)
+static void pod_set_doubtful(RdmadPodWatch *watch, Pod *pod, gboolean is_doubtful)
 {
-	const RdmadCgroupState state = rdmad_cgroup_state(watch->root, pod->path);
-	const RdmadPodLife life = life_of_state(pod, state);
-
-	pod->began |= state == RDMAD_CGROUP_POPULATED;
-	pod->unread = state == RDMAD_CGROUP_UNREADABLE;
-	if (life == pod->life)
-		return;
-	pod_set_life(watch, pod, life);
-	if (life == RDMAD_POD_LIFE_GONE)
-		pod_unwatch(watch, pod);
-	if (!is_over(life))
-		return;
-	rdmad_debug("%s: %s", pod->path,
-		    life == RDMAD_POD_LIFE_EMPTY ? "its last process has ended" : "it is removed");
-	ask_soon(watch);
-}
-
-/* cgroup.events reports that a cgroup becomes empty, but the cgroup does not report its removal: an
- * empty one must be read again.  So must one whose last reading failed, which may have been that of
- * the last event. */
-static gboolean pod_is_silent(const Pod *pod)
-{
-	return pod->life == RDMAD_POD_LIFE_EMPTY ||
-	       (pod->life == RDMAD_POD_LIFE_ALIVE && (!pod->began || pod->unread));
+	watch->ended += (guint)is_doubtful - (guint)pod->is_doubtful;
+	pod->is_doubtful = is_doubtful;
 }
 
 /* Returns NULL if the cgroup cannot be looked at. */
@@ -282,27 +262,6 @@ static char *cgroup_identity(const RdmadPodWatch *watch, const char *path)
 	return rdmad_sysroot_glance(watch->root, path, &st)
 		       ? g_strdup_printf("%" G_GUINT64_FORMAT " %s", (guint64)st.st_ino, path)
 		       : NULL;
-}
-
-static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, const char *path)
-{
-	g_autofree char *events = g_build_filename(path, "cgroup.events", NULL);
-
-	pod->directory = watch_add(watch, path, DIRECTORY_EVENTS, pod);
-	if (pod->directory < 0) {
-		if (errno != ENOENT && errno != ENODEV)
-			set_inotify_problem(watch);
-		return FALSE;
-	}
-	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* cgroup v1 has no such file */
-	pod->uid = g_strdup(uid);
-	pod->path = g_strdup(path);
-	pod->cgroup = cgroup_identity(watch, path);
-	pod->lost_since_us = 0;
-	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
-	/* The pod may have ended before it was watched. */
-	pod_update(watch, pod);
-	return TRUE;
 }
 
 static void past_add(RdmadPodWatch *watch, Pod *pod)
@@ -336,6 +295,81 @@ static void pod_seek(RdmadPodWatch *watch, Pod *pod)
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_UNKNOWN);
 }
 
+static void seek_again(RdmadPodWatch *watch)
+{
+	const gint64 since_us = rdmad_now_us() - watch->scanned_us;
+	const gint64 wait_us = MAX(SCAN_GAP_US - since_us, SETTLE_MS * 1000);
+
+	if (watch->scan)
+		watch->again = TRUE;
+	else if (watch->sought && !rdmad_event_armed(watch->seek))
+		rdmad_event_arm(watch->seek, (guint)(wait_us / 1000));
+}
+
+/* The cgroup may have been that of a former pod of the name, which had ended before it was watched: searches
+ * again, and queries kubelet. */
+static void pod_doubt(RdmadPodWatch *watch, Pod *pod)
+{
+	pod_seek(watch, pod);
+	pod_set_doubtful(watch, pod, TRUE);
+	seek_again(watch);
+	ask_soon(watch);
+}
+
+static void pod_update(RdmadPodWatch *watch, Pod *pod)
+{
+	const RdmadCgroupState state = rdmad_cgroup_state(watch->root, pod->path);
+	const RdmadPodLife life = life_of_state(pod, state);
+
+	pod->began |= state == RDMAD_CGROUP_POPULATED;
+	pod->unread = state == RDMAD_CGROUP_UNREADABLE;
+	if (life == pod->life)
+		return;
+	if (life == RDMAD_POD_LIFE_GONE && !pod->began) {
+		pod_doubt(watch, pod);
+		return;
+	}
+	pod_set_life(watch, pod, life);
+	if (life == RDMAD_POD_LIFE_GONE)
+		pod_unwatch(watch, pod);
+	if (!is_over(life))
+		return;
+	rdmad_debug("%s: %s", pod->path,
+		    life == RDMAD_POD_LIFE_EMPTY ? "its last process has ended" : "it is removed");
+	ask_soon(watch);
+}
+
+/* cgroup.events reports that a cgroup becomes empty, but the cgroup does not report its removal: an
+ * empty one must be read again.  So must one whose last reading failed, which may have been that of
+ * the last event. */
+static gboolean pod_is_silent(const Pod *pod)
+{
+	return pod->life == RDMAD_POD_LIFE_EMPTY ||
+	       (pod->life == RDMAD_POD_LIFE_ALIVE && (!pod->began || pod->unread));
+}
+
+static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, const char *path)
+{
+	g_autofree char *events = g_build_filename(path, "cgroup.events", NULL);
+
+	pod->directory = watch_add(watch, path, DIRECTORY_EVENTS, pod);
+	if (pod->directory < 0) {
+		if (errno != ENOENT && errno != ENODEV)
+			set_inotify_problem(watch);
+		return FALSE;
+	}
+	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* cgroup v1 has no such file */
+	pod->uid = g_strdup(uid);
+	pod->path = g_strdup(path);
+	pod->cgroup = cgroup_identity(watch, path);
+	pod->lost_since_us = 0;
+	pod_set_doubtful(watch, pod, FALSE);
+	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
+	/* The pod may have ended before it was watched. */
+	pod_update(watch, pod);
+	return TRUE;
+}
+
 /* ---- pods that are lost ---- */
 
 static void pod_lose(Pod *pod)
@@ -365,22 +399,40 @@ static void lost_seek_again(RdmadPodWatch *watch)
 
 /* ---- finding pods ---- */
 
-static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Scan *scan)
+/* Attaches the pod to a cgroup of its name that has processes, or to any. */
+static gboolean pod_attach_one(RdmadPodWatch *watch, Pod *pod, const GPtrArray *uids,
+			       const Scan *scan, gboolean populated)
 {
-	const GPtrArray *uids = g_hash_table_lookup(scan->uids, name);
-	gboolean lost = FALSE;
-
-	for (guint i = 0; uids && i < uids->len; i++) {
+	for (guint i = 0; i < uids->len; i++) {
 		const char *uid = uids->pdata[i];
 		const char *path = g_hash_table_lookup(scan->tree->pods, uid);
 
-		if (is_past(watch, uid, path))
-			continue;
-		if (path && pod_attach(watch, pod, uid, path))
-			return;
-		lost = TRUE;
+		if (path && !is_past(watch, uid, path) &&
+		    (!populated ||
+		     rdmad_cgroup_state(watch->root, path) == RDMAD_CGROUP_POPULATED) &&
+		    pod_attach(watch, pod, uid, path))
+			return TRUE;
 	}
-	if (lost && scan->tree->parents->len)
+	return FALSE;
+}
+
+static gboolean has_present(const RdmadPodWatch *watch, const GPtrArray *uids, const Scan *scan)
+{
+	for (guint i = 0; i < uids->len; i++)
+		if (!is_past(watch, uids->pdata[i],
+			     g_hash_table_lookup(scan->tree->pods, uids->pdata[i])))
+			return TRUE;
+	return FALSE;
+}
+
+static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Scan *scan)
+{
+	const GPtrArray *uids = g_hash_table_lookup(scan->uids, name);
+
+	if (uids && (pod_attach_one(watch, pod, uids, scan, TRUE) ||
+		     pod_attach_one(watch, pod, uids, scan, FALSE)))
+		return;
+	if (uids && has_present(watch, uids, scan) && scan->tree->parents->len)
 		pod_lose(pod);
 	else
 		pod->lost_since_us = 0;
@@ -415,17 +467,6 @@ static void past_forget(RdmadPodWatch *watch, Scan *scan)
 {
 	if (!scan_problem(scan))
 		g_hash_table_foreach_remove(watch->past, past_is_over, scan);
-}
-
-static void seek_again(RdmadPodWatch *watch)
-{
-	const gint64 since_us = rdmad_now_us() - watch->scanned_us;
-	const gint64 wait_us = MAX(SCAN_GAP_US - since_us, SETTLE_MS * 1000);
-
-	if (watch->scan)
-		watch->again = TRUE;
-	else if (watch->sought && !rdmad_event_armed(watch->seek))
-		rdmad_event_arm(watch->seek, (guint)(wait_us / 1000));
 }
 
 static void scan_done(gpointer result, const GError *error, gpointer data)
@@ -626,6 +667,7 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 	pod_unwatch(watch, pod);
 	if (is_over(pod->life))
 		past_add(watch, pod);
+	pod_set_doubtful(watch, pod, FALSE);
 	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
 	watch->ended -= is_over(pod->life);
 	g_hash_table_remove(watch->by_name, name);

@@ -579,7 +579,7 @@ void actions_begin(const char *root, Decisions *decisions)
 	memset(actions.last_us, 0, sizeof(actions.last_us));
 	for (guint i = 0; i < N_LATER; i++)
 		actions.later_us[i] = G_MAXINT64;
-	pods_begin();
+	pods_begin(decisions);
 	kubelet_begin(dir, &actions.era, &kubelet_ops, decisions);
 	executor_begin(kubelet_loop(), decisions);
 	children_begin(kubelet_loop(), decisions);

@@ -10,7 +10,7 @@
 static const char *const kinds[N_DECIDE] = {
 	"setup", "action", "pause",  "which",  "how",	 "effects",   "kept",
 	"order", "job",	   "answer", "weight", "kernel", "runtime",   "kubelet",
-	"init",	 "ipam",   "relay",  "dial",   "cloud",	 "scheduler",
+	"init",	 "ipam",   "relay",  "dial",   "cloud",	 "scheduler", "remains",
 };
 
 /* A choice other than 0.  `index` counts the choices of its kind within the step. */

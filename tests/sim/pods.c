@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "machine.h"
+#include "remains.h"
 
 /* number of names, which are reused as by a StatefulSet */
 #define NAMES 12u
@@ -26,8 +27,9 @@ static void pod_free(gpointer data)
 	g_free(pod);
 }
 
-void pods_begin(void)
+void pods_begin(Decisions *decisions)
 {
+	remains_begin(decisions);
 	pods.all = g_ptr_array_new_with_free_func(pod_free);
 	pods.made = 0;
 }
@@ -35,6 +37,7 @@ void pods_begin(void)
 void pods_end(void)
 {
 	g_ptr_array_unref(pods.all);
+	remains_end();
 }
 
 GPtrArray *pods_all(void)
@@ -60,6 +63,10 @@ static gboolean name_is_used(const char *name)
 
 static char *name_free(void)
 {
+	const char *again = remains_name();
+
+	if (again && !name_is_used(again))
+		return g_strdup(again);
 	for (guint i = 0;; i++) {
 		char *name = g_strdup_printf("train-%u", (pods.made + i) % NAMES);
 
@@ -85,8 +92,10 @@ Pod *pods_create(const char *resource, guint wanted, guint init_wanted)
 void pods_delete(Pod *pod)
 {
 	g_assert(!pod->has_process);
-	pod_clean(pod);
-	machine_pod_forget(pod->uid, pod->name);
+	if (!remains_take(pod)) {
+		pod_clean(pod);
+		machine_pod_forget(pod->uid, pod->name);
+	}
 	g_ptr_array_remove(pods.all, pod);
 }
 
@@ -213,6 +222,7 @@ void pod_clean(Pod *pod)
 
 void pods_reboot(void)
 {
+	remains_reboot();
 	for (guint i = 0; i < pods.all->len; i++) {
 		Pod *pod = pods.all->pdata[i];
 

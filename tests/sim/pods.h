@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "decisions.h"
 
 #define POD_GRANTS_MAX 3u
 
@@ -43,7 +43,7 @@ typedef struct {
 	gint64 since_us;   /* time of the grant */
 } Pod;
 
-void pods_begin(void);
+void pods_begin(Decisions *decisions);
 void pods_end(void);
 /* Returns all pods that are not deleted, oldest first. */
 GPtrArray *pods_all(void);

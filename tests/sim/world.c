@@ -18,6 +18,7 @@
 #include "node.h"
 #include "pods.h"
 #include "pool.h"
+#include "remains.h"
 #include "turns.h"
 
 #define FIRST_US   (3 * SIM_S)
@@ -91,7 +92,8 @@ static void end(void)
 
 static gint64 due_us(void)
 {
-	return MIN(MIN(world.step_us, actions_due_us()), MIN(pool_due_us(), network_due_us()));
+	return MIN(MIN(MIN(world.step_us, actions_due_us()), remains_due_us()),
+		   MIN(pool_due_us(), network_due_us()));
 }
 
 static void work(void)
@@ -100,6 +102,8 @@ static void work(void)
 		pool_work();
 	else if (network_due_us() <= clock_now_us())
 		network_work();
+	else if (remains_due_us() <= clock_now_us())
+		remains_work();
 	else if (actions_due_us() <= clock_now_us())
 		actions_work();
 	else if (world.phase == PHASE_STEPS)
