@@ -31,7 +31,7 @@ typedef enum {
 	DECIDE_DIAL,	  /* the time until kubelet connects to a plugin */
 	DECIDE_CLOUD,	  /* the metadata service, and other programs that configure NICs */
 	DECIDE_SCHEDULER, /* a pod that the scheduler should have kept waiting */
-	DECIDE_REMAINS,	  /* what kubelet leaves of a deleted pod, and whether its name comes again */
+	DECIDE_REMAINS, /* what kubelet leaves of a deleted pod, and whether its name comes again */
 	N_DECIDE,
 } Decide;
 

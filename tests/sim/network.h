@@ -34,7 +34,8 @@ typedef struct {
 	guint mtu;
 	gboolean up;
 	gint64 readdressed_us; /* when its addresses were last changed on the host, other than by CNI */
-	gboolean is_stale;     /* CNI moved or restored it soon after that, and may have read it before */
+	gboolean
+		is_stale; /* CNI moved or restored it soon after that, and may have read it before */
 	GArray *addresses;   /* of RdmadAddress */
 	GArray *neighbours;  /* of RdmadNeighbour */
 	GHashTable *sysctls; /* "ipv4/rp_filter" -> value */
