@@ -33,9 +33,10 @@ typedef struct {
 	char *permanent_mac; /* NULL: a virtual link */
 	guint mtu;
 	gboolean up;
-	gint64 readdressed_us; /* when its addresses were last changed on the host, other than by CNI */
-	gboolean
-		is_stale; /* CNI moved or restored it soon after that, and may have read it before */
+	/* When its addresses were last changed on the host, other than by CNI; and whether CNI, which may have
+	 * read them before, moved or restored it soon after that. */
+	gint64 readdressed_us;
+	gboolean is_stale;
 	GArray *addresses;   /* of RdmadAddress */
 	GArray *neighbours;  /* of RdmadNeighbour */
 	GHashTable *sysctls; /* "ipv4/rp_filter" -> value */
