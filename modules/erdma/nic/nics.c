@@ -252,14 +252,13 @@ static gboolean network_is(const ErdmaNicNetwork *done, const ErdmaNicNetwork *w
 static gboolean steps_start(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan, GError **error)
 {
 	ErdmaJournalEntry *entry = erdma_journal_entry(nics->journal, &nic->mac);
-	const gboolean repair = entry->done && entry->done->complete;
+	/* It restores the network of the row, whereas another one is a change of the configuration. */
+	const gboolean repair = network_is(entry->done, plan->wanted);
 	g_autofree char *steps = rdmad_steps_to_text(plan->steps);
 
 	steps_begin(nics, nic, repair, plan);
-	/* A repair restores the network of the row. */
-	if (!network_is(entry->done, plan->wanted) &&
-	    !erdma_journal_set_done(nics->journal, entry, network_during(plan->wanted, entry->done),
-				    error))
+	if (!repair && !erdma_journal_set_done(nics->journal, entry,
+					       network_during(plan->wanted, entry->done), error))
 		return FALSE;
 	nics->request = rdmad_executor_run(nics->executor, RDMAD_EXECUTE_TRY, steps, -1, steps_done,
 					   nics, error);
