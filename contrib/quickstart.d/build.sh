@@ -1,13 +1,17 @@
 # Builds.  Sourced.
 
-# configure DIR [MESON OPTIONS...]: configures DIR once; quiet unless it fails.
+# configure DIR [MESON OPTIONS...]: configures DIR once, and again after packages were installed, because programs
+# of the tests are left out without theirs; quiet unless it fails.
 configure() {
-	local dir=$1 log
+	local dir=$1 log again=()
 	shift
-	[[ ! -f $dir/build.ninja ]] || return 0
+	if [[ -f $dir/build.ninja ]]; then
+		[[ $dir/build.ninja -ot /var/lib/dpkg/status ]] || return 0
+		again=(--reconfigure)
+	fi
 	log=$(mktemp)
 	echo "Configuring and building $dir, which takes some minutes the first time"
-	if ! meson setup "$dir" -Dwerror=true "$@" >"$log" 2>&1; then
+	if ! meson setup "$dir" "${again[@]}" -Dwerror=true "$@" >"$log" 2>&1; then
 		tail -n 30 "$log" >&2
 		rm -f "$log"
 		return 1
