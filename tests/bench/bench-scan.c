@@ -124,7 +124,7 @@ static void read_bytes(int fd, const char *path)
 		g_error("%s: %s", path, g_strerror(errno));
 }
 
-/* What may be the directory of others stays open until the scan had the next one at its descriptor. */
+/* A directory that others may use stays open until the scan had the next one at its descriptor. */
 static void keep_open(int *dirs, int which, int fd)
 {
 	if (dirs[which] >= 0)

@@ -408,7 +408,7 @@ static guint table_of(const RdmadRoute *route)
 	return route->table ?: 254;
 }
 
-/* What distinguishes two routes that are added. */
+/* Two routes with these attributes cannot both be added. */
 static gboolean route_is(const RdmadRoute *a, const RdmadRoute *b)
 {
 	return a->family == b->family && rdmad_ip_equal(&a->to, &b->to) &&

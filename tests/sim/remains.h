@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is left of deleted pods: kubelet removes the empty cgroup and the log directory later, perhaps after
- * another pod has the name
+ * Remains of deleted pods: kubelet removes the empty cgroup and the log directory later, perhaps after another
+ * pod has the name
  *
  * Source: a real kubelet 1.35 with static pods (tests/kubelet/behaviour.trace).
  */
