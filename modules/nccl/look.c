@@ -141,6 +141,7 @@ static void look_begin(gpointer data)
 	g_autoptr(GError) error = NULL;
 
 	look->again = FALSE;
+	rdmad_event_disarm(look->retry);
 	*input = (LookInput){ rdmad_module_sysroot(look->self), g_strdup(look->pod_namespace),
 			      g_strdup(look->pod_name), look->process };
 	look->job = rdmad_work_submit(rdmad_module_workers(look->self), look->self, &klass, input,
@@ -152,7 +153,6 @@ static void look_begin(gpointer data)
 void nccl_look_again(NcclLook *look)
 {
 	look->step = 0;
-	rdmad_event_disarm(look->retry);
 	if (look->job)
 		look->again = TRUE;
 	else
