@@ -145,33 +145,42 @@ static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 /* ---- starting containers ---- */
 
 typedef struct {
-	const char *key;
-	const NcclContainer *container;
+	const NcclContainers *containers;
+	const RdmadAllocation *starting;
 	gboolean all;
-} Membership;
+} Readiness;
 
-static void membership_visit(const RdmadAllocation *allocation, gpointer data)
+static gboolean is_of_same_pod(const RdmadAllocation *a, const RdmadAllocation *b)
 {
-	Membership *membership = data;
-	g_autofree char *key = nccl_container_key(allocation);
-
-	if (g_str_equal(key, membership->key))
-		membership->all =
-			membership->all &&
-			g_ptr_array_find(membership->container->allocations, allocation, NULL);
+	if (!a->pod_name || !b->pod_name)
+		return a == b;
+	return g_str_equal(a->pod_name, b->pod_name) &&
+	       g_str_equal(a->pod_namespace, b->pod_namespace);
 }
 
-/* Returns whether the files of all its current allocations are written. */
-static gboolean container_is_ready(const NcclContainers *containers, const NcclContainer *container,
-				   const RdmadAllocation *allocation)
+static void readiness_visit(const RdmadAllocation *allocation, gpointer data)
 {
-	g_autofree char *key = nccl_container_key(allocation);
-	Membership membership = { key, container, TRUE };
+	Readiness *readiness = data;
+	const NcclContainer *container;
 
-	rdmad_allocations_foreach(rdmad_module_allocations(containers->self), membership_visit,
-				  &membership);
-	return membership.all && container->plan && !container->unwritten &&
-	       (!container->look || !nccl_look_is_running(container->look));
+	if (!is_of_same_pod(allocation, readiness->starting))
+		return;
+	container = container_find(readiness->containers, allocation->id);
+	readiness->all = readiness->all && container &&
+			 g_ptr_array_find(container->allocations, allocation, NULL) &&
+			 container->plan && !container->unwritten &&
+			 (!container->look || !nccl_look_is_running(container->look));
+}
+
+/* Returns whether the files of all allocations of its pod are written: an init container may have the
+ * same slots, and only kubelet knows which of the two starts. */
+static gboolean pod_is_ready(const NcclContainers *containers, const RdmadAllocation *starting)
+{
+	Readiness readiness = { containers, starting, TRUE };
+
+	rdmad_allocations_foreach(rdmad_module_allocations(containers->self), readiness_visit,
+				  &readiness);
+	return readiness.all;
 }
 
 /* Returns FALSE if the start must wait. */
@@ -181,7 +190,7 @@ static gboolean start_serve(NcclContainers *containers, const Start *start)
 		rdmad_module_allocations(containers->self), start->allocation);
 	NcclContainer *container = container_find(containers, start->allocation);
 
-	if (allocation && (!container || !container_is_ready(containers, container, allocation)))
+	if (allocation && !pod_is_ready(containers, allocation))
 		return FALSE;
 	if (container)
 		nccl_container_start(container);
