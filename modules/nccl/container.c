@@ -133,8 +133,8 @@ static GArray *container_files(const NcclContainer *container, const NcclSetting
 	return files;
 }
 
-/* Returns FALSE, and logs the error, if the write must be retried.  An allocation that has ended
- * has no directory. */
+/* Returns FALSE if the write must be retried, and logs the error.  A missing directory is none: the
+ * allocation is about to end, or the module that makes the directory logs why it is missing. */
 static gboolean container_write(const NcclContainer *container, const NcclSettings *settings,
 				const char *run_dir, const char *id)
 {
@@ -145,11 +145,10 @@ static gboolean container_write(const NcclContainer *container, const NcclSettin
 		const File *file = &g_array_index(files, File, i);
 		g_autoptr(GError) error = NULL;
 
-		if (rdmad_allocation_dir_write_bytes(run_dir, id, file->name, file->bytes,
-						     &error) ||
-		    g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+		if (rdmad_allocation_dir_write_bytes(run_dir, id, file->name, file->bytes, &error))
 			continue;
-		rdmad_warn("allocation %s: %s: %s", id, file->name, error->message);
+		if (!g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+			rdmad_warn("allocation %s: %s: %s", id, file->name, error->message);
 		return FALSE;
 	}
 	return TRUE;

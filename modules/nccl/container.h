@@ -50,8 +50,7 @@ typedef enum {
 
 /*
  * Makes a new view, plans again if it changed, and writes the files that differ from those on the
- * disk.  A missing directory is ignored: the allocation has ended.  Other write errors set
- * `unwritten`.
+ * disk.  A missing directory and write errors set `unwritten`.
  */
 NcclContainerResult nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
 					  const NcclSettings *settings, const char *run_dir);

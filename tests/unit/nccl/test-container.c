@@ -222,7 +222,7 @@ static void test_restart(Fixture *f, gconstpointer data)
 	assert_conf(f, id, "3 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=6");
 }
 
-/* The allocation has ended meanwhile. */
+/* The allocation has ended meanwhile, or the module that makes its directory tries again. */
 static void test_no_directory(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = hold(f, "a");
@@ -233,6 +233,9 @@ static void test_no_directory(Fixture *f, gconstpointer data)
 	attach(f, id, "eth0", "10.0.0.7/24");
 	update(f, id, NULL);
 	g_assert_false(rdmad_allocation_dir_has(f->allocations.dir, id, "nccl.conf", NULL));
+	g_assert_true(rdmad_allocation_dir_make(f->allocations.dir, id, NULL));
+	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_SAME);
+	assert_conf(f, id, "2 NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=5");
 }
 
 /* The disk was full: the same plan is written later. */
