@@ -18,6 +18,7 @@
 #include "node.h"
 #include "relay.h"
 #include "runtime.h"
+#include "client.h"
 #include "tree.h"
 
 #define PODS_MAX    10u
@@ -26,10 +27,10 @@
 #define CALM_US	    (20 * SIM_S)
 
 static const char *const names[N_ACTIONS] = {
-	"nothing",  "pod",     "burst",	   "exit",     "delete",  "restart", "reload",
-	"second",   "stop",    "handover", "gc",       "status",  "check",   "kubelet",
-	"wipe",	    "hang",    "port",	   "plug",     "disk",	  "clock",   "suspend",
-	"executor", "netlink", "ipam",	   "metadata", "manager", "crash",   "power",
+	"nothing", "pod",      "burst",	   "exit",    "delete", "restart", "reload",  "second",
+	"stop",	   "handover", "gc",	   "status",  "check",	"command", "scrape",  "kubelet",
+	"wipe",	   "hang",     "port",	   "plug",    "disk",	"clock",   "suspend", "executor",
+	"netlink", "ipam",     "metadata", "manager", "crash",	"power",
 };
 
 typedef enum {
@@ -231,6 +232,12 @@ static void clock_change(void)
 	clock_jump_wall(by_s[decide(actions.decisions, DECIDE_HOW, G_N_ELEMENTS(by_s))] * SIM_S);
 }
 
+static void device_scrape(void)
+{
+	machine_count(decide(actions.decisions, DECIDE_WHICH, MACHINE_DEVICES), 1);
+	client_scrape_somehow();
+}
+
 /* ---- the end of a life of rdmad ---- */
 
 static void second_start(void)
@@ -303,6 +310,8 @@ static void power_cut(void)
 void actions_life_ended(LifeEnd how)
 {
 	judge_disturbed();
+	judge_scrapes_restarted();
+	client_disturb();
 	if (how != LIFE_STOPPED)
 		actions.fault_us = clock_now_us();
 	relay_life_ended(how);
@@ -367,6 +376,9 @@ void action_do(Action action, Decisions *decisions)
 		break;
 	case ACTION_RELOAD:
 		node_configure((NodeConfig)decide(decisions, DECIDE_HOW, NODE_CONFIG_BROKEN + 1));
+		client_disturb();
+		if (node_metrics() == NODE_METRICS_GO)
+			judge_scrapes_restarted();
 		life_reload();
 		break;
 	case ACTION_SECOND:
@@ -404,6 +416,7 @@ void action_do(Action action, Decisions *decisions)
 		clock_change();
 		break;
 	case ACTION_SUSPEND:
+		client_disturb();
 		clock_move_to(clock_now_us() + SIM_NIGHT);
 		break;
 	case ACTION_GC:
@@ -414,6 +427,12 @@ void action_do(Action action, Decisions *decisions)
 		break;
 	case ACTION_CHECK:
 		runtime_check(decide(decisions, DECIDE_WHICH, PODS_MAX));
+		break;
+	case ACTION_COMMAND:
+		client_command();
+		break;
+	case ACTION_SCRAPE:
+		device_scrape();
 		break;
 	case ACTION_EXECUTOR:
 		judge_disturbed();
@@ -585,11 +604,13 @@ void actions_begin(const char *root, Decisions *decisions)
 	children_begin(kubelet_loop(), decisions);
 	runtime_begin(kubelet_loop(), &runtime_ops, decisions);
 	relay_begin(kubelet_loop(), &relay_ops, decisions);
+	client_begin(kubelet_loop(), judge_replied, decisions);
 	kubelet_start();
 }
 
 void actions_end(void)
 {
+	client_end();
 	relay_end();
 	runtime_end();
 	executor_end();

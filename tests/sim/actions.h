@@ -24,6 +24,8 @@ typedef enum {
 	ACTION_GC,	 /* the runtime reports its sandboxes to CNI */
 	ACTION_STATUS,	 /* the runtime queries whether the network is ready */
 	ACTION_CHECK,	 /* the runtime checks a sandbox */
+	ACTION_COMMAND,	 /* the administrator calls a command of rdmad */
+	ACTION_SCRAPE,	 /* a device sends packets, and Prometheus asks for the metrics */
 	ACTION_KUBELET,	 /* kubelet is restarted, with or without its checkpoint */
 	ACTION_WIPE,	 /* the sockets of plugins are removed */
 	ACTION_HANG,	 /* podresources does not respond for a while */

@@ -33,6 +33,7 @@
 #define PID	4711
 #define CPUS	2
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define MEMORY	"/proc/self/statm"
 
 /* Returns "" for a descriptor that does not belong to the world. */
 static const char *path_of_fd(int fd, char *path)
@@ -105,6 +106,9 @@ static int open_any(int dir, const char *name, int flags, mode_t mode)
 {
 	if (g_str_equal(name, BOOT_ID))
 		name = machine_boot_id();
+	/* The memory of this process is that of the world too; rdmad keeps the file open until it ends. */
+	if (g_str_equal(name, MEMORY))
+		return descriptor_fail(ENOENT);
 	if (turns_in_rdmad() && disk_refuses_open())
 		return descriptor_fail(disk_refuses_open());
 	if (turns_in_rdmad() && flags & (O_CREAT | O_TRUNC))

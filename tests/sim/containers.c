@@ -114,9 +114,11 @@ static void pod_start(Pod *pod, gboolean may_start)
 	pod_begin(pod);
 	if (pod->init_until_us && pod->init_until_us <= clock_now_us())
 		pod_set_up(pod);
-	if (!pod->init_until_us && !is_asked(pod) && may_start &&
-	    containers.ops->makes_network(pod))
-		container_start(pod);
+	if (pod->init_until_us || is_asked(pod) || !may_start ||
+	    !containers.ops->makes_network(pod))
+		return;
+	pod_make_sandbox(pod);
+	container_start(pod);
 }
 
 /* ---- the end of a pod ---- */

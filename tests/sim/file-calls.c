@@ -117,6 +117,17 @@ _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "two layouts");
 STAT(stat, )
 STAT(stat64, 64)
 
+int fstatfs(int fd, struct statfs *fs)
+{
+	return files_stat_system(fd, fs);
+}
+
+_Static_assert(sizeof(struct statfs) == sizeof(struct statfs64), "two layouts");
+int fstatfs64(int fd, struct statfs64 *fs)
+{
+	return files_stat_system(fd, (struct statfs *)fs);
+}
+
 /* Root may do everything except execute. */
 int faccessat(int dir, const char *path, int mode, int flags)
 {

@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +195,19 @@ int files_close(int fd)
 	return 0;
 }
 
+int files_stat_system(int fd, struct statfs *fs)
+{
+	static const glong types[] = { [TREE_DISK] = EXT4_SUPER_MAGIC,
+				       [TREE_CGROUP] = CGROUP2_SUPER_MAGIC,
+				       [TREE_KERNEL] = SYSFS_MAGIC };
+	const File *file = file_of(fd);
+
+	if (!file)
+		return (int)syscall(SYS_fstatfs, fd, fs);
+	*fs = (struct statfs){ .f_type = types[file->entry->file->kind] };
+	return 0;
+}
+
 int files_flags(int fd)
 {
 	return file_of(fd)->open.flags;
@@ -254,6 +268,8 @@ gssize files_pread(int fd, void *bytes, gsize size, off_t at)
 		return syscall(SYS_pread64, fd, bytes, size, at);
 	if (!from)
 		return -1;
+	if (file->entry->gone && file->entry->file->kind != TREE_DISK)
+		return descriptor_fail(ENODEV); /* as kernfs does */
 	n = at < (off_t)from->len ? MIN(size, from->len - (gsize)at) : 0;
 	if (n)
 		memcpy(bytes, from->data + at, n);

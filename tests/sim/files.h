@@ -6,6 +6,7 @@
 
 #include "tree.h"
 #include <sys/socket.h>
+#include <sys/vfs.h>
 
 /* Returns whether a descriptor belongs to the tree. */
 gboolean files_has(int fd);
@@ -32,6 +33,7 @@ gssize files_write(int fd, const void *bytes, gsize size);
 gssize files_pwrite(int fd, const void *bytes, gsize size, off_t at);
 off_t files_seek(int fd, off_t by, int whence);
 int files_truncate(int fd, off_t size);
+int files_stat_system(int fd, struct statfs *fs);
 int files_flags(int fd);
 int files_lock(int fd, int operation);
 

@@ -44,6 +44,7 @@ void judge_begin(Decisions *decisions)
 	judge_disk_begin();
 	judge_network_begin(decisions);
 	judge_hand_over_begin();
+	judge_scrapes_begin();
 	g_clear_pointer(&judge.verdict, g_free);
 }
 
@@ -51,6 +52,7 @@ void judge_end(void)
 {
 	judge_disk_end();
 	judge_network_end();
+	judge_scrapes_end();
 	g_hash_table_unref(judge.answered);
 	g_hash_table_unref(judge.whole);
 }
@@ -162,6 +164,8 @@ void judge_pre_started(const Pod *pod, const char *error, gint64 took_us)
 			    (double)took_us / SIM_S);
 	else if (error && took_us < KUBELET_WAITS_US)
 		judge_fails("a container may not start: %s of %s", error, pod->name);
+	else if (!error)
+		judge_plans_started(pod, took_us);
 }
 
 void judge_second(gboolean refused, guint64 changes)
@@ -387,6 +391,8 @@ void judge_quiet(void)
 			judge_fails("the directory of an ended allocation stays: %s",
 				    directories[i]);
 	judge_network_quiet();
+	judge_scrapes_quiet();
+	judge_plans_quiet();
 	decisions_note(judge.decisions, "quiet: %u allocations",
 		       rdmad_allocations_count(life_allocations()));
 }

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "client.h"
 #include "decisions.h"
 #include "pods.h"
 #include "runtime.h"
@@ -101,6 +102,31 @@ void judge_network_look(void);
 void judge_network_quiet(void);
 /* Call for each row that the last life has left in CNI's journal. */
 void judge_network_journal(const char *container, const char *state);
+
+/* ---- judge-plans.c ---- */
+
+/* Call after PreStartContainer has allowed the start of the pod's next container. */
+void judge_plans_started(const Pod *pod, gint64 took_us);
+/* Each running container must have the settings of its own allocation. */
+void judge_plans_quiet(void);
+
+/* ---- judge-replies.c ---- */
+
+/* Call after a request to rdmad's HTTP server. */
+void judge_replied(const Reply *reply);
+
+/* ---- judge-scrapes.c ---- */
+
+void judge_scrapes_begin(void);
+void judge_scrapes_end(void);
+/* Call when counters of rdmad itself begin again at 0. */
+void judge_scrapes_restarted(void);
+/* Call after a response with metrics. */
+void judge_scraped(const Reply *scrape);
+/* Returns the number of responses with all devices. */
+guint judge_scrapes_whole(void);
+/* Call after two scrapes, between which nothing has happened. */
+void judge_scrapes_quiet(void);
 
 /* ---- judge-nics.c ---- */
 

@@ -187,16 +187,22 @@ LifeEnd life_second(const RdmadOptions *options)
 /* ---- replaced functions ---- */
 
 /* Linked statically; the other classes have other names (meson.build). */
-extern const RdmadModuleClass rdmad_module_class, sim_cni_class, sim_erdma_class;
+extern const RdmadModuleClass rdmad_module_class, sim_cni_class, sim_device_plugin_class,
+	sim_erdma_class, sim_nccl_class;
 
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error);
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error)
 {
-	return g_str_equal(name, "cni")	    ? &sim_cni_class
-	       : g_str_equal(name, "erdma") ? &sim_erdma_class
-					    : &rdmad_module_class;
+	static const RdmadModuleClass *const classes[] = { &rdmad_module_class, &sim_cni_class,
+							   &sim_device_plugin_class,
+							   &sim_erdma_class, &sim_nccl_class };
+
+	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
+		if (g_str_equal(classes[i]->name, name))
+			return classes[i];
+	g_assert_not_reached();
 }
 
 /* Keeps the capabilities, which the next life needs. */

@@ -13,17 +13,25 @@
 #include "disk.h"
 #include "files.h"
 
-#define PODS "sys/fs/cgroup/kubepods/burstable"
-#define LOGS "var/log/pods"
-#define BOOT "proc/sys/kernel/random"
+#define PODS   "sys/fs/cgroup/kubepods/burstable"
+#define LOGS   "var/log/pods"
+#define BOOT   "proc/sys/kernel/random"
+#define SPARES "spares" /* copies of the devices' directories; rdmad does not look there */
 
 #define FIRST_PID 100u
 #define TICK_US	  (10 * SIM_MS)
+
+typedef struct {
+	gint64 since_us;
+	guint64 packets;
+} Count;
 
 static struct {
 	char *root, *boot_id;
 	gboolean present[MACHINE_DEVICES], up[MACHINE_DEVICES];
 	char *links[MACHINE_DEVICES]; /* target of the link in the device class */
+	GArray *counts
+		[MACHINE_DEVICES]; /* of Count, oldest first; the first is that of the new device */
 	guint boots;
 	gint64 booted_us;
 	guint processes; /* begun in this boot */
@@ -49,6 +57,11 @@ static void put(const char *path, const char *text)
 	g_assert_cmpint(fd, >=, 0);
 	g_assert_cmpint(write(fd, text, strlen(text)), ==, (gssize)strlen(text));
 	close(fd);
+}
+
+static char *directory_of(guint device)
+{
+	return path_of("sys/class/infiniband/%s", machine.links[device]);
 }
 
 static void make(const char *path)
@@ -120,10 +133,22 @@ static void copy_expanded(const char *root)
 	g_assert_cmpint(rmdir(expanded), ==, 0);
 }
 
+static void spare_make(guint device)
+{
+	g_autofree char *spare = path_of(SPARES "/erdma_%u", device);
+	g_autofree char *directory = directory_of(device);
+
+	copy_directory(directory, spare);
+}
+
 void machine_make(const char *root)
 {
+	g_autofree char *spares = NULL;
+
 	machine.root = g_strdup(root);
 	machine.boot_id = path_of(BOOT "/boot_id");
+	spares = path_of(SPARES);
+	make(spares);
 	mount("proc", TREE_KERNEL);
 	mount("sys", TREE_KERNEL);
 	mount("sys/fs/cgroup", TREE_CGROUP);
@@ -133,6 +158,8 @@ void machine_make(const char *root)
 
 		machine.links[i] = g_file_read_link(link, NULL);
 		machine.present[i] = machine.up[i] = TRUE;
+		machine.counts[i] = g_array_new(FALSE, FALSE, sizeof(Count));
+		spare_make(i);
 	}
 }
 
@@ -211,8 +238,9 @@ void machine_begin(void)
 	machine.boots = 1;
 	boot_name();
 	for (guint i = 0; i < MACHINE_DEVICES; i++) {
+		machine.up[i] = TRUE;
+		machine_plug(i, FALSE);
 		machine_plug(i, TRUE);
-		machine_set_port(i, TRUE);
 	}
 }
 
@@ -235,25 +263,95 @@ gboolean machine_is_up(guint device)
 	return machine.up[device];
 }
 
+static void put_port(guint device, const char *file, const char *text)
+{
+	g_autofree char *directory = directory_of(device);
+	g_autofree char *path = g_build_filename(directory, "ports/1", file, NULL);
+
+	put(path, text);
+}
+
+static void put_counts(guint device, guint64 packets)
+{
+	const Count count = { clock_now_us(), packets };
+	g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT "\n", packets);
+
+	g_array_append_val(machine.counts[device], count);
+	put_port(device, "hw_counters/tx_packets_cnt", text);
+	put_port(device, "hw_counters/rx_packets_cnt", text);
+}
+
+static void put_state(guint device)
+{
+	const gboolean up = machine.up[device];
+
+	put_port(device, "state", up ? "4: ACTIVE\n" : "1: DOWN\n");
+	put_port(device, "phys_state", up ? "5: LinkUp\n" : "3: Disabled\n");
+}
+
+static void device_appear(guint device)
+{
+	g_autofree char *spare = path_of(SPARES "/erdma_%u", device);
+	g_autofree char *directory = directory_of(device);
+
+	copy_directory(spare, directory);
+	g_array_set_size(machine.counts[device], 0);
+	put_counts(device, 0);
+	put_state(device);
+}
+
+static void device_disappear(guint device)
+{
+	g_autofree char *directory = directory_of(device);
+
+	disk_empty_directory(directory);
+	rmdir(directory);
+}
+
 void machine_plug(guint device, gboolean in)
 {
 	g_autofree char *link = path_of("sys/class/infiniband/erdma_%u", device);
 
+	if (machine.present[device] == in)
+		return;
 	machine.present[device] = in;
-	unlink(link);
-	if (in)
+	if (in) {
+		device_appear(device);
 		g_assert_cmpint(symlink(machine.links[device], link), ==, 0);
+	} else {
+		unlink(link);
+		device_disappear(device);
+	}
 }
 
 void machine_set_port(guint device, gboolean up)
 {
-	g_autofree char *port = path_of("sys/class/infiniband/%s/ports/1", machine.links[device]);
-	g_autofree char *state = g_build_filename(port, "state", NULL);
-	g_autofree char *physical = g_build_filename(port, "phys_state", NULL);
-
 	machine.up[device] = up;
-	put(state, up ? "4: ACTIVE\n" : "1: DOWN\n");
-	put(physical, up ? "5: LinkUp\n" : "3: Disabled\n");
+	if (machine.present[device])
+		put_state(device);
+}
+
+void machine_count(guint device, guint64 packets)
+{
+	const GArray *counts = machine.counts[device];
+
+	if (machine.present[device])
+		put_counts(device, g_array_index(counts, Count, counts->len - 1).packets + packets);
+}
+
+guint64 machine_counted(guint device, gint64 at_us)
+{
+	const GArray *counts = machine.counts[device];
+
+	for (guint i = counts->len; i-- > 0;)
+		if (g_array_index(counts, Count, i).since_us <= at_us)
+			return g_array_index(counts, Count, i).packets;
+	return 0;
+}
+
+gint64 machine_plugged_us(guint device)
+{
+	return g_array_index(machine.counts[device], Count, 0).since_us;
 }
 
 void machine_show_netdev(guint device, gboolean shown)
@@ -300,9 +398,26 @@ void machine_pod_begin(const char *uid, const char *name)
 	make(logs);
 }
 
+/* The process has an interface of another network plugin, with a default route. */
 void machine_pod_populate(const char *uid)
 {
-	populated(uid, machine_process_begin(0, ""));
+	static const char routes[] = "Iface\tDestination\tGateway "
+				     "\tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
+				     "eth0\t00000000\t0100F40A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n";
+	static const char addresses[] = "Local:\n  +-- 0.0.0.0/0 1 0 2\n     |-- 10.244.0.9\n"
+					"        /32 host LOCAL\n";
+	const guint pid = machine_process_begin(0, "");
+	g_autofree char *cgroup = path_of("proc/%u/cgroup", pid);
+	g_autofree char *net = path_of("proc/%u/net", pid);
+	g_autofree char *fib_trie = g_build_filename(net, "fib_trie", NULL);
+	g_autofree char *route = g_build_filename(net, "route", NULL);
+	g_autofree char *own = g_strdup_printf("0::/kubepods/burstable/pod%s\n", uid);
+
+	put(cgroup, own);
+	make(net);
+	put(fib_trie, addresses);
+	put(route, routes);
+	populated(uid, pid);
 }
 
 void machine_pod_empty(const char *uid)

@@ -14,7 +14,14 @@ void machine_begin(void);
 
 gboolean machine_has(guint device);
 gboolean machine_is_up(guint device);
+/* The kernel removes the files of the device, or makes new ones, whose counters start at 0. */
 void machine_plug(guint device, gboolean in);
+/* Adds packets to the counters of a device. */
+void machine_count(guint device, guint64 packets);
+/* Returns the value of these counters at that time of this run; 0: it was not there. */
+guint64 machine_counted(guint device, gint64 at_us);
+/* Returns the time at which the device appeared. */
+gint64 machine_plugged_us(guint device);
 void machine_set_port(guint device, gboolean up);
 /* Shows the network interface of a device on the host, or hides it. */
 void machine_show_netdev(guint device, gboolean shown);

@@ -21,7 +21,7 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 	"    selectors = { names = ( \"erdma_0\", \"erdma_1\" ); }; },\n"                          \
 	"  { name = \"rdma/shared\"; count = 4; selectors = { names = \"erdma_2\"; }; },\n"        \
 	"  { name = \"rdma/cdi\"; count = 4; cdi = \"on\"; selectors = { names = \"erdma_3\"; };"  \
-	" }%s ); };%s%s };\n"
+	" }%s ); };%s%s%s%s };\n"
 
 #define LOCK_WAIT_S 60
 
@@ -39,10 +39,19 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 	"\n  erdma = { driver = { load_with = \"none\"; }; smc = { mode = \"off\"; };\n"           \
 	"    nics = { metadata = { cache = \"1m\"; tries = 1; };%s }; };"
 
+/* Prometheus asks at the control socket. */
+#define METRICS "\n  metrics = { listen = ( );%s };"
+
+#define OTHER_METRICS " page = false; counters = false; devices = \"!erdma_3\"; names = \"both\";"
+
+#define NCCL "\n  nccl = { topology = %s; };"
+
 #define STATIC " addresses = ( { nic = \"eth2\"; addresses = \"" NODE_STATIC_ADDRESS "\"; } );"
 
 static struct {
 	gboolean has_cni, has_pre_start, has_erdma, is_legacy, is_verbose;
+	NodeMetrics metrics;
+	gboolean has_nccl;
 	char *run, *state, *cdi, *config;
 	RdmadOptions options, waiting;
 } node;
@@ -98,6 +107,8 @@ void node_begin(const char *root, gboolean has_cni)
 	paths_make(root);
 	node.has_cni = has_cni;
 	node.has_pre_start = node.has_erdma = node.is_legacy = FALSE;
+	node.metrics = NODE_METRICS_NONE;
+	node.has_nccl = FALSE;
 	for (guint i = 0; i < G_N_ELEMENTS(below); i++)
 		directory_begin(root, below[i]);
 	node_configure(NODE_CONFIG_SAME);
@@ -113,6 +124,28 @@ void node_set_erdma(gboolean has_erdma)
 {
 	node.has_erdma = has_erdma;
 	node_configure(NODE_CONFIG_SAME);
+}
+
+void node_set_metrics(NodeMetrics metrics)
+{
+	node.metrics = metrics;
+	node_configure(NODE_CONFIG_SAME);
+}
+
+NodeMetrics node_metrics(void)
+{
+	return node.metrics;
+}
+
+void node_set_nccl(gboolean has_nccl)
+{
+	node.has_nccl = has_nccl;
+	node_configure(NODE_CONFIG_SAME);
+}
+
+gboolean node_has_nccl(void)
+{
+	return node.has_nccl;
 }
 
 void node_set_legacy(gboolean is_legacy)
@@ -136,13 +169,23 @@ const RdmadOptions *node_successor_options(void)
 	return &node.waiting;
 }
 
+static char *metrics_config(gboolean more)
+{
+	if (node.metrics == NODE_METRICS_NONE || (more && node.metrics == NODE_METRICS_GO))
+		return g_strdup("");
+	return g_strdup_printf(METRICS, more ? OTHER_METRICS : "");
+}
+
 void node_configure(NodeConfig config)
 {
 	const gboolean more = config == NODE_CONFIG_MORE;
 	g_autofree char *erdma = g_strdup_printf(ERDMA, more ? STATIC : "");
+	g_autofree char *metrics = metrics_config(more);
+	g_autofree char *nccl = g_strdup_printf(NCCL, more ? "true" : "false");
 	g_autofree char *text = g_strdup_printf(
 		CONFIG, node.cdi, node.has_pre_start ? PRE_START : "", node.is_legacy ? LEGACY : "",
-		more ? MORE : "", node.has_cni ? CNI : "", node.has_erdma ? erdma : "");
+		more ? MORE : "", node.has_cni ? CNI : "", node.has_erdma ? erdma : "", metrics,
+		node.has_nccl ? nccl : "");
 
 	g_assert_true(g_file_set_contents(
 		node.config, config == NODE_CONFIG_BROKEN ? "modules = {" : text, -1, NULL));

@@ -27,8 +27,20 @@ void node_set_legacy(gboolean is_legacy);
 /* Call before the first run: rdmad logs at level debug. */
 void node_set_verbose(void);
 gboolean node_has_cni(void);
+/* Module metrics is not in it, or MORE changes its settings, or MORE lacks it. */
+typedef enum {
+	NODE_METRICS_NONE,
+	NODE_METRICS_CHANGE,
+	NODE_METRICS_GO,
+	N_NODE_METRICS
+} NodeMetrics;
+void node_set_metrics(NodeMetrics metrics);
+NodeMetrics node_metrics(void);
 /* This configuration has module erdma, which manages the NICs. */
 void node_set_erdma(gboolean has_erdma);
+/* This configuration has module nccl, which writes a topology too with MORE. */
+void node_set_nccl(gboolean has_nccl);
+gboolean node_has_nccl(void);
 const RdmadOptions *node_options(void);
 /* The same, of an rdmad that takes over from another one. */
 const RdmadOptions *node_successor_options(void);

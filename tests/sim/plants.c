@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plants.h"
 
+#include <rdmad/allocation-dir.h>
 #include <rdmad/clock.h>
+#include <rdmad/counters.h>
 #include <rdmad/directory-watch.h>
 #include <rdmad/disk.h>
 #include <rdmad/hand-over.h>
+#include <rdmad/preparations.h>
 #include <rdmad/socket-file.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,7 +31,8 @@ static const char *const names[N_PLANTS] = {
 	"two-holders", "no-undo",      "late-journal",	  "events-alone", "init-ended",
 	"no-limit",    "no-lock",      "no-replay",	  "no-release",	  "late-begin",
 	"unfrozen",    "older-parts",  "not-taken",	  "no-gap",	  "first-route",
-	"no-repair",   "no-addresses",
+	"no-repair",   "no-addresses", "old-reading",	  "no-deadline",  "no-pods",
+	"half-a-plan", "unprepared",
 };
 
 static Plant planted;
@@ -311,4 +315,61 @@ BEFORE(ErdmaJournal *, erdma_journal_open, RdmadModule *self, GError **error)
 		g_clear_pointer(&erdma_journal_entry(journal, &mac)->done, erdma_nic_network_free);
 	}
 	return journal;
+}
+
+BEFORE(RdmadReading *, rdmad_counter_reader_read, RdmadCounterReader *reader, const RdmadJob *job,
+       GError **error)
+{
+	static guint64 first[64];
+	static guint n_first;
+	RdmadReading *reading = __real_rdmad_counter_reader_read(reader, job, error);
+
+	for (guint i = 0; planted == PLANT_OLD_READING && reading && i < reading->n_counters; i++) {
+		if (i == n_first && n_first < G_N_ELEMENTS(first))
+			first[n_first++] = reading->counters[i].value;
+		if (i < n_first)
+			reading->counters[i].value = first[i];
+	}
+	return reading;
+}
+
+typedef struct Collector Collector;
+typedef struct CollectorRequest CollectorRequest;
+typedef struct Snapshot Snapshot;
+typedef void (*CollectorFunc)(Snapshot *snapshot, gpointer data);
+
+BEFORE(CollectorRequest *, collector_request, Collector *collector, guint deadline_ms,
+       CollectorFunc fn, gpointer data)
+{
+	return __real_collector_request(
+		collector, planted == PLANT_NO_DEADLINE ? G_MAXINT32 : deadline_ms, fn, data);
+}
+
+typedef struct FamilySet FamilySet;
+
+BEFORE(void, render_allocations, FamilySet *set, RdmadAllocations *allocations,
+       RdmadInventory *inventory)
+{
+	if (planted != PLANT_NO_PODS)
+		__real_render_allocations(set, allocations, inventory);
+}
+
+BEFORE(gboolean, rdmad_allocation_dir_write_bytes, const char *run_dir, const char *id,
+       const char *file, GBytes *bytes, GError **error)
+{
+	return (planted == PLANT_HALF_A_PLAN && g_str_equal(file, "nccl.env")) ||
+	       __real_rdmad_allocation_dir_write_bytes(run_dir, id, file, bytes, error);
+}
+
+static void prepare_nothing(const RdmadAllocation *allocation, RdmadPreparation *preparation,
+			    gpointer data)
+{
+	rdmad_preparation_finish(preparation);
+}
+
+BEFORE(RdmadPreparer *, rdmad_preparations_add, RdmadPreparations *preparations, RdmadModule *owner,
+       RdmadPrepareFunc prepare, gpointer data)
+{
+	return __real_rdmad_preparations_add(
+		preparations, owner, planted == PLANT_UNPREPARED ? prepare_nothing : prepare, data);
 }

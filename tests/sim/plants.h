@@ -36,6 +36,11 @@ typedef enum {
 	PLANT_FIRST_ROUTE,  /* routes of elastic NICs take precedence over the primary one's */
 	PLANT_NO_REPAIR,    /* changes of the host's network by other programs are not noticed */
 	PLANT_NO_ADDRESSES, /* the addresses that the previous rdmad set on NICs are forgotten */
+	PLANT_OLD_READING,  /* counters keep the values of the first reading */
+	PLANT_NO_DEADLINE,  /* a scrape waits for all devices */
+	PLANT_NO_PODS,	    /* metrics lack the devices of pods */
+	PLANT_HALF_A_PLAN,  /* one of the files with settings is not written */
+	PLANT_UNPREPARED,   /* containers do not wait for their settings */
 	N_PLANTS,
 } Plant;
 

@@ -135,6 +135,13 @@ void pod_begin(Pod *pod)
 	pod->has_cgroup = TRUE;
 }
 
+void pod_make_sandbox(Pod *pod)
+{
+	if (!pod->has_sandbox)
+		machine_pod_populate(pod->uid);
+	pod->has_sandbox = TRUE;
+}
+
 gboolean pod_has_forgotten_init(const Pod *pod)
 {
 	return pod->init_until_us && !pod->init;
@@ -174,9 +181,6 @@ void pod_run(Pod *pod, gint64 init_until_us)
 	else
 		pod->state = POD_RUNNING;
 	pod->has_process = TRUE;
-	if (!pod->has_sandbox)
-		machine_pod_populate(pod->uid);
-	pod->has_sandbox = TRUE;
 }
 
 static void process_end(Pod *pod)

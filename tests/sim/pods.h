@@ -61,8 +61,10 @@ gboolean pod_has_forgotten_init(const Pod *pod);
 guint pod_grants(const Pod *pod, const Grant *grants[POD_GRANTS_MAX]);
 /* Returns the grant of the container that starts next. */
 Grant *pod_next_grant(const Pod *pod);
-/* Creates the cgroup, then starts that container; an init container runs until that time. */
+/* Creates the cgroup, then starts the sandbox's process, then that container; an init container runs until
+ * that time. */
 void pod_begin(Pod *pod);
+void pod_make_sandbox(Pod *pod);
 void pod_run(Pod *pod, gint64 init_until_us);
 /* Ends the init container. */
 void pod_set_up(Pod *pod);

@@ -114,7 +114,11 @@ int POOL(fd)(const RdmadWorkPool *of)
 gboolean POOL(push)(RdmadWorkPool *to, RdmadJob *job, guint *grow_ms, GError **error);
 gboolean POOL(push)(RdmadWorkPool *to, RdmadJob *job, guint *grow_ms, GError **error)
 {
-	const guint how = decide_rarely(decisions, DECIDE_JOB, 12, G_N_ELEMENTS(takes_us));
+	/* That of a scrape's response only calculates. */
+	const guint how =
+		g_str_equal(job->klass->name, "metrics")
+			? 0
+			: decide_rarely(decisions, DECIDE_JOB, 12, G_N_ELEMENTS(takes_us));
 	Waiting *waiting = g_new(Waiting, 1);
 
 	job->began_us = clock_now_us();

@@ -19,12 +19,15 @@
 #include "pods.h"
 #include "pool.h"
 #include "remains.h"
+#include "client.h"
 #include "turns.h"
 
-#define FIRST_US   (3 * SIM_S)
-#define QUIET_US   (700 * SIM_S) /* longer than podresources' interval of 300 s without events */
-#define RESTART_US (2 * SIM_S)	 /* RestartSec of a unit */
-#define SCRIPT_US  (100 * SIM_MS)
+#define FIRST_US      (3 * SIM_S)
+#define QUIET_US      (700 * SIM_S) /* longer than podresources' interval of 300 s without events */
+#define QUIET_SCRAPES 3u
+#define QUIET_S	      600u	  /* for these: a slow job takes 20 s */
+#define RESTART_US    (2 * SIM_S) /* RestartSec of a unit */
+#define SCRIPT_US     (100 * SIM_MS)
 
 static const gint64 pauses_us[] = { 1 * SIM_MS, 10 * SIM_MS, 100 * SIM_MS,
 				    1 * SIM_S,	10 * SIM_S,  70 * SIM_S };
@@ -39,6 +42,7 @@ static struct {
 	guint weights[N_ACTIONS];
 	Phase phase;
 	gint64 step_us, quiet_until_us;
+	guint seconds, scraped; /* since then; responses before */
 	WorldTotals totals;
 } world;
 
@@ -49,6 +53,7 @@ static void calm(void)
 	world.phase = PHASE_QUIET;
 	world.step_us = clock_now_us();
 	world.quiet_until_us = world.step_us + QUIET_US;
+	world.seconds = 0;
 	actions_end_faults();
 }
 
@@ -78,11 +83,28 @@ static void step(void)
 							   pause_weights, G_N_ELEMENTS(pauses_us))];
 }
 
+/* Returns whether Prometheus has asked as often as the judge needs. */
+static gboolean scrapes_end(void)
+{
+	if (node_metrics() == NODE_METRICS_NONE)
+		return TRUE;
+	if (world.seconds++ == 0)
+		world.scraped = judge_scrapes_whole();
+	if (judge_scrapes_whole() - world.scraped >= QUIET_SCRAPES)
+		return TRUE;
+	if (world.seconds > QUIET_S)
+		judge_fails("Prometheus never gets the metrics of all devices");
+	if (client_is_idle())
+		client_scrape();
+	return FALSE;
+}
+
 /* Calls the judge every second, after restarting a life that has just failed. */
 static void end(void)
 {
 	world.step_us = clock_now_us() + SIM_S;
-	if (clock_now_us() < world.quiet_until_us || !life_is_on() || !life_allocations())
+	if (clock_now_us() < world.quiet_until_us || !life_is_on() || !life_allocations() ||
+	    !scrapes_end())
 		return;
 	judge_quiet();
 	world.phase = PHASE_OVER;
@@ -171,6 +193,8 @@ static void world_begin(Decisions *decisions)
 	node_set_pre_start(decide(decisions, DECIDE_SETUP, 2) > 0);
 	ipam_begin(world.root, decisions, (IpamUse)decide(decisions, DECIDE_SETUP, N_IPAM_USES));
 	elastic_begin(decisions);
+	node_set_metrics((NodeMetrics)decide(decisions, DECIDE_SETUP, N_NODE_METRICS));
+	node_set_nccl(decide(decisions, DECIDE_SETUP, 2) > 0);
 	world.step_us = clock_now_us() + FIRST_US;
 }
 
