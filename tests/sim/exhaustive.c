@@ -15,6 +15,7 @@
 #define PRE_START " setup@2=1"
 #define IPAM	  CNI " setup@3=2"
 #define ERDMA	  " setup@4=1 setup@5=7" /* all NICs are bare */
+#define NCCL	  " setup@6=1"
 /* The first run of the plugin leaves a process that works nine seconds later. */
 #define OUTLIVED " ipam@2=2 ipam@3=2\n"
 
@@ -50,6 +51,10 @@ static const struct {
 	{ "repair", "nothing pause@0=4\n", "manager cloud@0=0\n", ERDMA },
 	{ "lower", "nothing pause@0=4\n", "manager which@0=1 cloud@0=3\n", ERDMA },
 	{ "del-elastic", "pod how@0=1 pause@0=4\n", "exit\n", CNI ERDMA },
+	{ "plan", "", "pod\n", PRE_START NCCL },
+	{ "plan-init", "", "pod init@0=1\n", NCCL },
+	{ "plan-again", "pod pause@0=4\n", "reload how@0=1\n", NCCL },
+	{ "plan-moved", "", "pod pause@0=4\n", CNI NCCL },
 };
 
 /* `outcome` N_DISK_OUTCOMES: only rdmad ends, not the machine. */
