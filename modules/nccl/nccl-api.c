@@ -162,6 +162,8 @@ static guint query_status(const GError *error)
 {
 	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
 		return 404;
+	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_TIMEOUT))
+		return 503;
 	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ? 400 : 500;
 }
 
