@@ -125,7 +125,7 @@ static void defaults_check(guint nic, const NetworkLink *link)
 	}
 	if (n_own > 1)
 		judge_fails("a NIC has %u default routes of rdmad: eth%u", n_own, 1 + nic);
-	if (network_address_find(link, &own) && !n_own && !n_others && !link->is_stale)
+	if (network_address_find(link, &own) && !n_own && !n_others && !network_nic_is_stale(nic))
 		judge_fails("a NIC has no default route: eth%u", 1 + nic);
 }
 
@@ -139,7 +139,7 @@ void judge_nics_quiet(void)
 		if (!link->up)
 			judge_fails("a NIC stays down: eth%u", 1 + nic);
 		defaults_check(nic, link);
-		if (link->is_stale)
+		if (network_nic_is_stale(nic))
 			continue;
 		addresses_check(nic, link);
 		others_check(nic, link);

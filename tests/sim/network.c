@@ -31,7 +31,7 @@ static struct {
 	int next_index;
 	gboolean refuses;
 	gboolean is_elastic;
-	guint bare; /* a mask of NICs */
+	guint bare, stale; /* masks of NICs */
 } network;
 
 /* ---- links ---- */
@@ -273,8 +273,8 @@ void network_link_remove(Netns *netns, NetworkLink *link)
 
 void network_link_touched(NetworkLink *link)
 {
-	link->is_stale |= link->readdressed_us &&
-			  (clock_now_us() - link->readdressed_us) % SIM_NIGHT < SOON_US;
+	if (link->readdressed_us && (clock_now_us() - link->readdressed_us) % SIM_NIGHT < SOON_US)
+		network.stale |= 1u << link->nic;
 }
 
 void network_link_move(Netns *from, NetworkLink *link, Netns *to)
@@ -574,7 +574,7 @@ void network_begin(const char *root, Decisions *decisions)
 {
 	network.decisions = decisions;
 	network.refuses = network.is_elastic = FALSE;
-	network.made = network.bare = 0;
+	network.made = network.bare = network.stale = 0;
 	if (!network.root) {
 		network.root = g_build_filename(root, "netns", NULL);
 		g_mkdir_with_parents(network.root, 0755);
@@ -606,6 +606,11 @@ const Netns *network_place_of_nic(guint nic)
 		if (network_link_of_index(network.all->pdata[i], HOST_FIRST + (int)nic))
 			return network.all->pdata[i];
 	return NULL;
+}
+
+gboolean network_nic_is_stale(guint nic)
+{
+	return (network.stale & 1u << nic) != 0;
 }
 
 char *network_nic_mac(guint nic)

@@ -33,13 +33,10 @@ typedef struct {
 	char *permanent_mac; /* NULL: a virtual link */
 	guint mtu;
 	gboolean up;
-	/* When its addresses were last changed on the host, other than by CNI; and whether CNI, which may have
-	 * read them before, moved or restored it soon after that. */
-	gint64 readdressed_us;
-	gboolean is_stale;
-	GArray *addresses;   /* of RdmadAddress */
-	GArray *neighbours;  /* of RdmadNeighbour */
-	GHashTable *sysctls; /* "ipv4/rp_filter" -> value */
+	gint64 readdressed_us; /* the last change of its addresses on the host, other than by CNI */
+	GArray *addresses;     /* of RdmadAddress */
+	GArray *neighbours;    /* of RdmadNeighbour */
+	GHashTable *sysctls;   /* "ipv4/rp_filter" -> value */
 } NetworkLink;
 
 struct Netns {
@@ -120,6 +117,9 @@ gboolean network_decide(guint rarity);
 
 /* Returns how a NIC differs from its initial state on the host; NULL: not at all. */
 char *network_nic_differs(guint nic);
+/* Returns whether CNI, which may have read the addresses of a NIC before, moved or restored it soon after they
+ * were changed: module erdma takes what CNI has restored for the work of others, also after a reboot. */
+gboolean network_nic_is_stale(guint nic);
 /* Returns the namespace of a NIC. */
 const Netns *network_place_of_nic(guint nic);
 /* Returns the number of links that were added to a namespace other than the host. */
