@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apiserver.h"
 #include "children.h"
 #include "clock.h"
 #include "executor.h"
@@ -27,10 +28,10 @@
 #define CALM_US	    (20 * SIM_S)
 
 static const char *const names[N_ACTIONS] = {
-	"nothing", "pod",      "burst",	   "exit",    "delete", "restart", "reload",  "second",
-	"stop",	   "handover", "gc",	   "status",  "check",	"command", "scrape",  "kubelet",
-	"wipe",	   "hang",     "port",	   "plug",    "disk",	"clock",   "suspend", "executor",
-	"netlink", "ipam",     "metadata", "manager", "crash",	"power",
+	"nothing",  "pod",	"burst", "exit",     "delete",	  "restart", "reload",	"second",
+	"stop",	    "handover", "gc",	 "status",   "check",	  "label",   "command", "scrape",
+	"kubelet",  "wipe",	"hang",	 "port",     "plug",	  "disk",    "clock",	"suspend",
+	"executor", "netlink",	"ipam",	 "metadata", "apiserver", "manager", "crash",	"power",
 };
 
 typedef enum {
@@ -40,6 +41,7 @@ typedef enum {
 	LATER_NETLINK,
 	LATER_IPAM,
 	LATER_METADATA,
+	LATER_APISERVER,
 	LATER_MANAGER,
 	N_LATER
 } Later;
@@ -223,6 +225,14 @@ static void metadata_fail(void)
 
 	metadata_set_failing(TRUE);
 	end_later(LATER_METADATA, for_us, G_N_ELEMENTS(for_us));
+}
+
+static void apiserver_fail(void)
+{
+	static const gint64 for_us[] = { 1 * SIM_S, 40 * SIM_S };
+
+	apiserver_set_failing(TRUE);
+	end_later(LATER_APISERVER, for_us, G_N_ELEMENTS(for_us));
 }
 
 static void clock_change(void)
@@ -428,6 +438,9 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_CHECK:
 		runtime_check(decide(decisions, DECIDE_WHICH, PODS_MAX));
 		break;
+	case ACTION_LABEL:
+		apiserver_change();
+		break;
 	case ACTION_COMMAND:
 		client_command();
 		break;
@@ -446,6 +459,9 @@ void action_do(Action action, Decisions *decisions)
 		break;
 	case ACTION_METADATA:
 		metadata_fail();
+		break;
+	case ACTION_APISERVER:
+		apiserver_fail();
 		break;
 	case ACTION_MANAGER:
 		managers_change();
@@ -486,6 +502,9 @@ static void pending_due(Later later)
 		break;
 	case LATER_METADATA:
 		metadata_set_failing(FALSE);
+		break;
+	case LATER_APISERVER:
+		apiserver_set_failing(FALSE);
 		break;
 	case LATER_MANAGER:
 		managers_set_down();

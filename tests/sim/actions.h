@@ -12,35 +12,37 @@
 
 typedef enum {
 	ACTION_NOTHING,
-	ACTION_POD,	 /* a pod is created */
-	ACTION_BURST,	 /* several pods are created at once */
-	ACTION_EXIT,	 /* the container of a pod exits */
-	ACTION_DELETE,	 /* an ended pod is deleted */
-	ACTION_RESTART,	 /* the container of a pod exits, and is started again */
-	ACTION_RELOAD,	 /* of the same configuration, another or an invalid one */
-	ACTION_SECOND,	 /* a second rdmad is started */
-	ACTION_STOP,	 /* rdmad is stopped and restarted */
-	ACTION_HANDOVER, /* rdmad hands over to its successor, as in a rolling update */
-	ACTION_GC,	 /* the runtime reports its sandboxes to CNI */
-	ACTION_STATUS,	 /* the runtime queries whether the network is ready */
-	ACTION_CHECK,	 /* the runtime checks a sandbox */
-	ACTION_COMMAND,	 /* the administrator calls a command of rdmad */
-	ACTION_SCRAPE,	 /* a device sends packets, and Prometheus asks for the metrics */
-	ACTION_KUBELET,	 /* kubelet is restarted, with or without its checkpoint */
-	ACTION_WIPE,	 /* the sockets of plugins are removed */
-	ACTION_HANG,	 /* podresources does not respond for a while */
-	ACTION_PORT,	 /* a link goes down or up */
-	ACTION_PLUG,	 /* a device is removed or added again */
-	ACTION_DISK,	 /* the disk fails for a while */
-	ACTION_CLOCK,	 /* the wall clock jumps */
-	ACTION_SUSPEND,	 /* the machine is suspended; the monotonic clock jumps too */
-	ACTION_EXECUTOR, /* the executor is killed */
-	ACTION_NETLINK,	 /* netlink rejects changes for a while */
-	ACTION_IPAM,	 /* the IPAM plugin fails for a while */
-	ACTION_METADATA, /* the metadata service fails for a while */
-	ACTION_MANAGER,	 /* another program changes an elastic NIC */
-	ACTION_CRASH,	 /* rdmad ends at one of its next effects */
-	ACTION_POWER,	 /* the same, with a power failure of the machine */
+	ACTION_POD,	  /* a pod is created */
+	ACTION_BURST,	  /* several pods are created at once */
+	ACTION_EXIT,	  /* the container of a pod exits */
+	ACTION_DELETE,	  /* an ended pod is deleted */
+	ACTION_RESTART,	  /* the container of a pod exits, and is started again */
+	ACTION_RELOAD,	  /* of the same configuration, another or an invalid one */
+	ACTION_SECOND,	  /* a second rdmad is started */
+	ACTION_STOP,	  /* rdmad is stopped and restarted */
+	ACTION_HANDOVER,  /* rdmad hands over to its successor, as in a rolling update */
+	ACTION_GC,	  /* the runtime reports its sandboxes to CNI */
+	ACTION_STATUS,	  /* the runtime queries whether the network is ready */
+	ACTION_CHECK,	  /* the runtime checks a sandbox */
+	ACTION_LABEL,	  /* somebody changes the labels of the Node */
+	ACTION_COMMAND,	  /* the administrator calls a command of rdmad */
+	ACTION_SCRAPE,	  /* a device sends packets, and Prometheus asks for the metrics */
+	ACTION_KUBELET,	  /* kubelet is restarted, with or without its checkpoint */
+	ACTION_WIPE,	  /* the sockets of plugins are removed */
+	ACTION_HANG,	  /* podresources does not respond for a while */
+	ACTION_PORT,	  /* a link goes down or up */
+	ACTION_PLUG,	  /* a device is removed or added again */
+	ACTION_DISK,	  /* the disk fails for a while */
+	ACTION_CLOCK,	  /* the wall clock jumps */
+	ACTION_SUSPEND,	  /* the machine is suspended; the monotonic clock jumps too */
+	ACTION_EXECUTOR,  /* the executor is killed */
+	ACTION_NETLINK,	  /* netlink rejects changes for a while */
+	ACTION_IPAM,	  /* the IPAM plugin fails for a while */
+	ACTION_METADATA,  /* the metadata service fails for a while */
+	ACTION_APISERVER, /* the API server fails for a while */
+	ACTION_MANAGER,	  /* another program changes an elastic NIC */
+	ACTION_CRASH,	  /* rdmad ends at one of its next effects */
+	ACTION_POWER,	  /* the same, with a power failure of the machine */
 	N_ACTIONS,
 } Action;
 

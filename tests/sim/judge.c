@@ -393,6 +393,7 @@ void judge_quiet(void)
 	judge_network_quiet();
 	judge_scrapes_quiet();
 	judge_plans_quiet();
+	judge_labels_quiet();
 	decisions_note(judge.decisions, "quiet: %u allocations",
 		       rdmad_allocations_count(life_allocations()));
 }

@@ -110,6 +110,11 @@ void judge_plans_started(const Pod *pod, gint64 took_us);
 /* Each running container must have the settings of its own allocation. */
 void judge_plans_quiet(void);
 
+/* ---- judge-labels.c ---- */
+
+/* The Node must have rdmad's labels, and no others of them. */
+void judge_labels_quiet(void);
+
 /* ---- judge-replies.c ---- */
 
 /* Call after a request to rdmad's HTTP server. */

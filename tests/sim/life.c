@@ -188,16 +188,17 @@ LifeEnd life_second(const RdmadOptions *options)
 
 /* Linked statically; the other classes have other names (meson.build). */
 extern const RdmadModuleClass rdmad_module_class, sim_cni_class, sim_device_plugin_class,
-	sim_erdma_class, sim_nccl_class;
+	sim_erdma_class, sim_kube_class, sim_nccl_class;
 
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error);
 const RdmadModuleClass *__wrap_rdmad_module_load(const char *directory, const char *name,
 						 GError **error)
 {
-	static const RdmadModuleClass *const classes[] = { &rdmad_module_class, &sim_cni_class,
-							   &sim_device_plugin_class,
-							   &sim_erdma_class, &sim_nccl_class };
+	static const RdmadModuleClass *const classes[] = {
+		&rdmad_module_class, &sim_cni_class,  &sim_device_plugin_class,
+		&sim_erdma_class,    &sim_kube_class, &sim_nccl_class
+	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(classes); i++)
 		if (g_str_equal(classes[i]->name, name))

@@ -73,13 +73,7 @@ static char *value_of(const char *path)
 	return NULL;
 }
 
-/* ---- replaced functions ---- */
-
-const RdmadFetcher *__wrap_rdmad_fetcher_get(RdmadHttp *http, GError **error);
-const RdmadFetcher *__wrap_rdmad_fetcher_get(RdmadHttp *http, GError **error)
-{
-	return (const RdmadFetcher *)(const void *)&metadata;
-}
+/* ---- responses ---- */
 
 static gboolean answer(RdmadFetchResponse *response, guint status, char *body)
 {
@@ -109,10 +103,8 @@ static gboolean fail(RdmadFetchResponse *response, GError **error)
 	return FALSE;
 }
 
-gboolean __wrap_rdmad_fetch(const RdmadFetcher *fetcher, const RdmadFetchSpec *spec,
-			    const RdmadJob *job, RdmadFetchResponse *response, GError **error);
-gboolean __wrap_rdmad_fetch(const RdmadFetcher *fetcher, const RdmadFetchSpec *spec,
-			    const RdmadJob *job, RdmadFetchResponse *response, GError **error)
+gboolean metadata_fetch(const RdmadFetchSpec *spec, const RdmadJob *job,
+			RdmadFetchResponse *response, GError **error)
 {
 	char *value;
 

@@ -5,6 +5,7 @@
 #include <rdmad/log.h>
 #include <unistd.h>
 
+#include "apiserver.h"
 #include "decisions.h"
 #include "disk.h"
 
@@ -21,7 +22,7 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 	"    selectors = { names = ( \"erdma_0\", \"erdma_1\" ); }; },\n"                          \
 	"  { name = \"rdma/shared\"; count = 4; selectors = { names = \"erdma_2\"; }; },\n"        \
 	"  { name = \"rdma/cdi\"; count = 4; cdi = \"on\"; selectors = { names = \"erdma_3\"; };"  \
-	" }%s ); };%s%s%s%s };\n"
+	" }%s ); };%s%s%s%s%s };\n"
 
 #define LOCK_WAIT_S 60
 
@@ -46,13 +47,17 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 
 #define NCCL "\n  nccl = { topology = %s; };"
 
+#define KUBE                                                                                       \
+	"\n  kube = { server = \"" APISERVER_URL "\"; node = \"" APISERVER_NODE                    \
+	"\"; token_file = \"%s\"; };"
+
 #define STATIC " addresses = ( { nic = \"eth2\"; addresses = \"" NODE_STATIC_ADDRESS "\"; } );"
 
 static struct {
 	gboolean has_cni, has_pre_start, has_erdma, is_legacy, is_verbose;
 	NodeMetrics metrics;
-	gboolean has_nccl;
-	char *run, *state, *cdi, *config;
+	gboolean has_nccl, has_kube;
+	char *run, *state, *cdi, *config, *token;
 	RdmadOptions options, waiting;
 } node;
 
@@ -72,6 +77,8 @@ static void paths_make(const char *root)
 	node.state = g_build_filename(root, "disk", "state", NULL);
 	node.cdi = g_build_filename(root, "disk", "cdi", NULL);
 	node.config = g_build_filename(root, "rdmad.conf", NULL);
+	node.token = g_build_filename(root, "token", NULL);
+	g_assert_true(g_file_set_contents(node.token, "TOKEN\n", -1, NULL));
 	node.options = (RdmadOptions){
 		.config = node.config,
 		.sysroot = g_build_filename(root, "machine", NULL),
@@ -108,7 +115,7 @@ void node_begin(const char *root, gboolean has_cni)
 	node.has_cni = has_cni;
 	node.has_pre_start = node.has_erdma = node.is_legacy = FALSE;
 	node.metrics = NODE_METRICS_NONE;
-	node.has_nccl = FALSE;
+	node.has_nccl = node.has_kube = FALSE;
 	for (guint i = 0; i < G_N_ELEMENTS(below); i++)
 		directory_begin(root, below[i]);
 	node_configure(NODE_CONFIG_SAME);
@@ -148,6 +155,17 @@ gboolean node_has_nccl(void)
 	return node.has_nccl;
 }
 
+void node_set_kube(gboolean has_kube)
+{
+	node.has_kube = has_kube;
+	node_configure(NODE_CONFIG_SAME);
+}
+
+gboolean node_has_kube(void)
+{
+	return node.has_kube;
+}
+
 void node_set_legacy(gboolean is_legacy)
 {
 	node.is_legacy = is_legacy;
@@ -181,11 +199,12 @@ void node_configure(NodeConfig config)
 	const gboolean more = config == NODE_CONFIG_MORE;
 	g_autofree char *erdma = g_strdup_printf(ERDMA, more ? STATIC : "");
 	g_autofree char *metrics = metrics_config(more);
+	g_autofree char *kube = g_strdup_printf(KUBE, node.token);
 	g_autofree char *nccl = g_strdup_printf(NCCL, more ? "true" : "false");
 	g_autofree char *text = g_strdup_printf(
 		CONFIG, node.cdi, node.has_pre_start ? PRE_START : "", node.is_legacy ? LEGACY : "",
 		more ? MORE : "", node.has_cni ? CNI : "", node.has_erdma ? erdma : "", metrics,
-		node.has_nccl ? nccl : "");
+		node.has_nccl ? nccl : "", node.has_kube ? kube : "");
 
 	g_assert_true(g_file_set_contents(
 		node.config, config == NODE_CONFIG_BROKEN ? "modules = {" : text, -1, NULL));

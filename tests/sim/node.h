@@ -41,6 +41,9 @@ void node_set_erdma(gboolean has_erdma);
 /* This configuration has module nccl, which writes a topology too with MORE. */
 void node_set_nccl(gboolean has_nccl);
 gboolean node_has_nccl(void);
+/* This configuration has module kube. */
+void node_set_kube(gboolean has_kube);
+gboolean node_has_kube(void);
 const RdmadOptions *node_options(void);
 /* The same, of an rdmad that takes over from another one. */
 const RdmadOptions *node_successor_options(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plants.h"
 
+#include <jansson.h>
 #include <rdmad/allocation-dir.h>
 #include <rdmad/clock.h>
 #include <rdmad/counters.h>
@@ -32,7 +33,7 @@ static const char *const names[N_PLANTS] = {
 	"no-limit",    "no-lock",      "no-replay",	  "no-release",	  "late-begin",
 	"unfrozen",    "older-parts",  "not-taken",	  "no-gap",	  "first-route",
 	"no-repair",   "no-addresses", "old-reading",	  "no-deadline",  "no-pods",
-	"half-a-plan", "unprepared",
+	"half-a-plan", "unprepared",   "labels-stay",	  "no-retry",
 };
 
 static Plant planted;
@@ -372,4 +373,31 @@ BEFORE(RdmadPreparer *, rdmad_preparations_add, RdmadPreparations *preparations,
 {
 	return __real_rdmad_preparations_add(
 		preparations, owner, planted == PLANT_UNPREPARED ? prepare_nothing : prepare, data);
+}
+
+typedef struct KubeCall KubeCall;
+typedef struct KubeCallClass KubeCallClass;
+typedef struct KubeClient KubeClient;
+
+BEFORE(KubeCall *, kube_client_call, KubeClient *client, const KubeCallClass *klass,
+       const char *path, const json_t *body, gpointer data)
+{
+	json_t *labels = json_object_get(json_object_get(body, "metadata"), "labels"), *value;
+	const char *name;
+	void *next;
+
+	json_object_foreach_safe(labels, next, name, value)
+	{
+		if (planted == PLANT_LABELS_STAY && json_is_null(value))
+			json_object_del(labels, name);
+	}
+	return __real_kube_client_call(client, klass, path, body, data);
+}
+
+BEFORE(guint, kube_client_back_off_ms, const KubeClient *client, guint failures,
+       guint retry_after_ms)
+{
+	return planted == PLANT_NO_RETRY
+		       ? G_MAXINT32
+		       : __real_kube_client_back_off_ms(client, failures, retry_after_ms);
 }

@@ -41,6 +41,8 @@ typedef enum {
 	PLANT_NO_PODS,	    /* metrics lack the devices of pods */
 	PLANT_HALF_A_PLAN,  /* one of the files with settings is not written */
 	PLANT_UNPREPARED,   /* containers do not wait for their settings */
+	PLANT_LABELS_STAY,  /* labels of the Node are not removed */
+	PLANT_NO_RETRY,	    /* a failed request to the API server is the last one */
 	N_PLANTS,
 } Plant;
 

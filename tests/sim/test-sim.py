@@ -92,7 +92,7 @@ class Sim(unittest.TestCase):
         self.assertIn(re.search(r"hash \w+", done.stdout)[0], again.stdout)
 
     def test_planted_faults_are_found(self):
-        self.assert_holds(run("--plants", "--seed", 100, "--seconds", PLANT_SECONDS, "--jobs", JOBS))
+        self.assert_holds(run("--plants", "--seed", 5000, "--seconds", PLANT_SECONDS, "--jobs", JOBS))
 
     def test_a_failing_run_is_made_small(self):
         # Of the first seed that holds without the fault and meets it; each costs a second.

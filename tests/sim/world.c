@@ -4,9 +4,11 @@
 #include <glib/gstdio.h>
 
 #include "actions.h"
+#include "apiserver.h"
 #include "clock.h"
 #include "descriptors.h"
 #include "disk.h"
+#include "fetcher.h"
 #include "ipam.h"
 #include "judge.h"
 #include "kubelet.h"
@@ -25,7 +27,8 @@
 #define FIRST_US      (3 * SIM_S)
 #define QUIET_US      (700 * SIM_S) /* longer than podresources' interval of 300 s without events */
 #define QUIET_SCRAPES 3u
-#define QUIET_S	      600u	  /* for these: a slow job takes 20 s */
+#define QUIET_S	      600u /* for these: a slow job takes 20 s */
+#define STARTS_US     (1000 * SIM_S)
 #define RESTART_US    (2 * SIM_S) /* RestartSec of a unit */
 #define SCRIPT_US     (100 * SIM_MS)
 
@@ -83,6 +86,14 @@ static void step(void)
 							   pause_weights, G_N_ELEMENTS(pauses_us))];
 }
 
+/* Returns whether rdmad runs, which has ended by itself at most a moment ago. */
+static gboolean has_life(void)
+{
+	if (clock_now_us() > world.quiet_until_us + STARTS_US)
+		judge_fails("rdmad does not start");
+	return life_is_on() && life_allocations();
+}
+
 /* Returns whether Prometheus has asked as often as the judge needs. */
 static gboolean scrapes_end(void)
 {
@@ -103,8 +114,7 @@ static gboolean scrapes_end(void)
 static void end(void)
 {
 	world.step_us = clock_now_us() + SIM_S;
-	if (clock_now_us() < world.quiet_until_us || !life_is_on() || !life_allocations() ||
-	    !scrapes_end())
+	if (clock_now_us() < world.quiet_until_us || !has_life() || !scrapes_end())
 		return;
 	judge_quiet();
 	world.phase = PHASE_OVER;
@@ -188,6 +198,8 @@ static void world_begin(Decisions *decisions)
 	turns_begin(&turns_ops, decisions);
 	disk_begin(disk, node_run_dir(), decisions);
 	judge_begin(decisions);
+	fetcher_begin(decisions);
+	apiserver_begin(decisions);
 	weights_draw();
 	actions_begin(world.root, decisions);
 	node_set_pre_start(decide(decisions, DECIDE_SETUP, 2) > 0);
@@ -195,6 +207,7 @@ static void world_begin(Decisions *decisions)
 	elastic_begin(decisions);
 	node_set_metrics((NodeMetrics)decide(decisions, DECIDE_SETUP, N_NODE_METRICS));
 	node_set_nccl(decide(decisions, DECIDE_SETUP, 2) > 0);
+	node_set_kube(decide(decisions, DECIDE_SETUP, 2) > 0);
 	world.step_us = clock_now_us() + FIRST_US;
 }
 
@@ -202,6 +215,7 @@ static void world_end(void)
 {
 	actions_end();
 	managers_end();
+	apiserver_end();
 	ipam_end();
 	network_end();
 	judge_end();
