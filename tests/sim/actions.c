@@ -114,7 +114,7 @@ static void pod_end(void)
 {
 	Pod *pod = pod_choose(POD_RUNNING);
 
-	if (!pod && node_has_cni())
+	if (!pod && node_has(NODE_CNI))
 		pod = pod_choose(POD_STARTING);
 	if (!pod)
 		return;
@@ -387,7 +387,7 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_RELOAD:
 		node_configure((NodeConfig)decide(decisions, DECIDE_HOW, NODE_CONFIG_BROKEN + 1));
 		client_disturb();
-		if (node_metrics() == NODE_METRICS_GO)
+		if (node_has(NODE_METRICS_GO))
 			judge_scrapes_restarted();
 		life_reload();
 		break;
@@ -588,7 +588,7 @@ static void relay_failed(void)
 
 static gboolean makes_network(const Pod *pod)
 {
-	return !node_has_cni() || !node_resource(pod->resource)->has_network ||
+	return !node_has(NODE_CNI) || !node_resource(pod->resource)->has_network ||
 	       runtime_makes_network(pod);
 }
 

@@ -172,13 +172,13 @@ static void ask_somehow(const char *method, const char *path, guint patience_ms)
 
 void client_scrape(void)
 {
-	if (node_metrics() != NODE_METRICS_NONE)
+	if (node_has(NODE_METRICS))
 		ask("GET", CLIENT_METRICS, SCRAPE_MS);
 }
 
 void client_scrape_somehow(void)
 {
-	if (node_metrics() != NODE_METRICS_NONE)
+	if (node_has(NODE_METRICS))
 		ask_somehow("GET", CLIENT_METRICS, SCRAPE_MS);
 }
 

@@ -42,7 +42,7 @@ void judge_labels_quiet(void)
 		{ "rails", rails },
 	};
 
-	if (!node_has_kube())
+	if (!node_has(NODE_KUBE))
 		return;
 	for (guint i = 0; i < G_N_ELEMENTS(wanted); i++)
 		label_check(wanted[i].key, wanted[i].value);

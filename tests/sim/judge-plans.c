@@ -32,7 +32,7 @@ void judge_plans_started(const Pod *pod, gint64 took_us)
 {
 	const Grant *grant = pod_next_grant(pod);
 
-	if (node_has_nccl() && grant && pod->state == POD_STARTING && took_us < BY_LIMIT &&
+	if (node_has(NODE_NCCL) && grant && pod->state == POD_STARTING && took_us < BY_LIMIT &&
 	    life_is_on() && !life_is_stopping() && !life_is_over() && !generation_of(grant, CONF))
 		judge_fails("a container starts without settings: %s of %s", grant->id, pod->name);
 }
@@ -51,7 +51,7 @@ void judge_plans_quiet(void)
 {
 	const GPtrArray *pods = pods_all();
 
-	for (guint i = 0; i < pods->len && node_has_nccl(); i++) {
+	for (guint i = 0; i < pods->len && node_has(NODE_NCCL); i++) {
 		const Pod *pod = pods->pdata[i];
 
 		if (pod->had && !pod_has_forgotten_init(pod))

@@ -41,7 +41,7 @@ static void body_check(const Reply *reply)
 /* Modules serve some of the paths, and a reload may remove module metrics. */
 static gboolean may_lack(const char *path)
 {
-	return !g_str_equal(path, CLIENT_METRICS) || node_metrics() == NODE_METRICS_GO;
+	return !g_str_equal(path, CLIENT_METRICS) || node_has(NODE_METRICS_GO);
 }
 
 void judge_replied(const Reply *reply)

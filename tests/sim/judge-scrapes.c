@@ -219,7 +219,7 @@ static void pods_check(void)
 
 void judge_scrapes_quiet(void)
 {
-	if (node_metrics() == NODE_METRICS_NONE)
+	if (!node_has(NODE_METRICS))
 		return;
 	same_series_check(scrapes.page, scrapes.before);
 	same_series_check(scrapes.before, scrapes.page);

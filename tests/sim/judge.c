@@ -330,8 +330,8 @@ static void pods_check(GHashTable *wanted)
 		const Grant *grants[POD_GRANTS_MAX];
 
 		/* A pod that kubelet has forgotten may have its device. */
-		if (pod->state == POD_STARTING && node_has_cni() && judge_names_are_doubtful() &&
-		    !judge_network_puts_off(pod))
+		if (pod->state == POD_STARTING && node_has(NODE_CNI) &&
+		    judge_names_are_doubtful() && !judge_network_puts_off(pod))
 			continue;
 		if (pod->state == POD_STARTING || pod->state == POD_ADMITTING)
 			judge_fails("a pod never starts: %s", pod->name);

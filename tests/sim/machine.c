@@ -29,9 +29,8 @@ typedef struct {
 static struct {
 	char *root, *boot_id;
 	gboolean present[MACHINE_DEVICES], up[MACHINE_DEVICES];
-	char *links[MACHINE_DEVICES]; /* target of the link in the device class */
-	GArray *counts
-		[MACHINE_DEVICES]; /* of Count, oldest first; the first is that of the new device */
+	char *links[MACHINE_DEVICES];	 /* target of the link in the device class */
+	GArray *counts[MACHINE_DEVICES]; /* of Count, oldest first, since the device appeared */
 	guint boots;
 	gint64 booted_us;
 	guint processes; /* begun in this boot */

@@ -54,9 +54,8 @@ const NodeResource node_resources[NODE_RESOURCES] = {
 #define STATIC " addresses = ( { nic = \"eth2\"; addresses = \"" NODE_STATIC_ADDRESS "\"; } );"
 
 static struct {
-	gboolean has_cni, has_pre_start, has_erdma, is_legacy, is_verbose;
-	NodeMetrics metrics;
-	gboolean has_nccl, has_kube;
+	NodeModules modules;
+	gboolean has_pre_start, is_legacy, is_verbose;
 	char *run, *state, *cdi, *config, *token;
 	RdmadOptions options, waiting;
 } node;
@@ -102,68 +101,33 @@ const NodeResource *node_resource(const char *name)
 	g_assert_not_reached();
 }
 
-gboolean node_has_cni(void)
-{
-	return node.has_cni;
-}
-
-void node_begin(const char *root, gboolean has_cni)
+void node_begin(const char *root)
 {
 	static const char *const below[] = { "run", "disk", "kubelet" };
 
 	paths_make(root);
-	node.has_cni = has_cni;
-	node.has_pre_start = node.has_erdma = node.is_legacy = FALSE;
-	node.metrics = NODE_METRICS_NONE;
-	node.has_nccl = node.has_kube = FALSE;
+	node.modules = 0;
+	node.has_pre_start = node.is_legacy = FALSE;
 	for (guint i = 0; i < G_N_ELEMENTS(below); i++)
 		directory_begin(root, below[i]);
 	node_configure(NODE_CONFIG_SAME);
+}
+
+void node_add(NodeModules modules)
+{
+	node.modules |= modules;
+	node_configure(NODE_CONFIG_SAME);
+}
+
+gboolean node_has(NodeModules module)
+{
+	return (node.modules & module) != 0;
 }
 
 void node_set_pre_start(gboolean has_pre_start)
 {
 	node.has_pre_start = has_pre_start;
 	node_configure(NODE_CONFIG_SAME);
-}
-
-void node_set_erdma(gboolean has_erdma)
-{
-	node.has_erdma = has_erdma;
-	node_configure(NODE_CONFIG_SAME);
-}
-
-void node_set_metrics(NodeMetrics metrics)
-{
-	node.metrics = metrics;
-	node_configure(NODE_CONFIG_SAME);
-}
-
-NodeMetrics node_metrics(void)
-{
-	return node.metrics;
-}
-
-void node_set_nccl(gboolean has_nccl)
-{
-	node.has_nccl = has_nccl;
-	node_configure(NODE_CONFIG_SAME);
-}
-
-gboolean node_has_nccl(void)
-{
-	return node.has_nccl;
-}
-
-void node_set_kube(gboolean has_kube)
-{
-	node.has_kube = has_kube;
-	node_configure(NODE_CONFIG_SAME);
-}
-
-gboolean node_has_kube(void)
-{
-	return node.has_kube;
 }
 
 void node_set_legacy(gboolean is_legacy)
@@ -189,7 +153,7 @@ const RdmadOptions *node_successor_options(void)
 
 static char *metrics_config(gboolean more)
 {
-	if (node.metrics == NODE_METRICS_NONE || (more && node.metrics == NODE_METRICS_GO))
+	if (!node_has(NODE_METRICS) || (more && node_has(NODE_METRICS_GO)))
 		return g_strdup("");
 	return g_strdup_printf(METRICS, more ? OTHER_METRICS : "");
 }
@@ -203,8 +167,8 @@ void node_configure(NodeConfig config)
 	g_autofree char *nccl = g_strdup_printf(NCCL, more ? "true" : "false");
 	g_autofree char *text = g_strdup_printf(
 		CONFIG, node.cdi, node.has_pre_start ? PRE_START : "", node.is_legacy ? LEGACY : "",
-		more ? MORE : "", node.has_cni ? CNI : "", node.has_erdma ? erdma : "", metrics,
-		node.has_nccl ? nccl : "", node.has_kube ? kube : "");
+		more ? MORE : "", node_has(NODE_CNI) ? CNI : "", node_has(NODE_ERDMA) ? erdma : "",
+		metrics, node_has(NODE_NCCL) ? nccl : "", node_has(NODE_KUBE) ? kube : "");
 
 	g_assert_true(g_file_set_contents(
 		node.config, config == NODE_CONFIG_BROKEN ? "modules = {" : text, -1, NULL));

@@ -17,33 +17,27 @@ typedef struct {
 extern const NodeResource node_resources[NODE_RESOURCES];
 const NodeResource *node_resource(const char *name);
 
-/* Makes the directories below `root`, empty except for the configuration; state and CDI are on the
- * disk, below "disk". */
-void node_begin(const char *root, gboolean has_cni);
+/* The modules beside device-plugin, and what MORE does to them. */
+typedef enum {
+	NODE_CNI = 1 << 0,
+	NODE_ERDMA = 1 << 1,	  /* MORE has a static address */
+	NODE_METRICS = 1 << 2,	  /* MORE has other settings ... */
+	NODE_METRICS_GO = 1 << 3, /* ... or lacks the module */
+	NODE_NCCL = 1 << 4,	  /* MORE wants a topology */
+	NODE_KUBE = 1 << 5,
+} NodeModules;
+
+/* Makes the directories below `root`, empty except for the configuration, which has no such module; state
+ * and CDI are on the disk, below "disk". */
+void node_begin(const char *root);
+void node_add(NodeModules modules);
+gboolean node_has(NodeModules module);
 /* The plugin of this configuration wants PreStartContainer. */
 void node_set_pre_start(gboolean has_pre_start);
 /* It says that the plugin calls Register, also where there is a plugins_registry. */
 void node_set_legacy(gboolean is_legacy);
 /* Call before the first run: rdmad logs at level debug. */
 void node_set_verbose(void);
-gboolean node_has_cni(void);
-/* Module metrics is not in it, or MORE changes its settings, or MORE lacks it. */
-typedef enum {
-	NODE_METRICS_NONE,
-	NODE_METRICS_CHANGE,
-	NODE_METRICS_GO,
-	N_NODE_METRICS
-} NodeMetrics;
-void node_set_metrics(NodeMetrics metrics);
-NodeMetrics node_metrics(void);
-/* This configuration has module erdma, which manages the NICs. */
-void node_set_erdma(gboolean has_erdma);
-/* This configuration has module nccl, which writes a topology too with MORE. */
-void node_set_nccl(gboolean has_nccl);
-gboolean node_has_nccl(void);
-/* This configuration has module kube. */
-void node_set_kube(gboolean has_kube);
-gboolean node_has_kube(void);
 const RdmadOptions *node_options(void);
 /* The same, of an rdmad that takes over from another one. */
 const RdmadOptions *node_successor_options(void);

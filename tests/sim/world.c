@@ -86,7 +86,7 @@ static void step(void)
 							   pause_weights, G_N_ELEMENTS(pauses_us))];
 }
 
-/* Returns whether rdmad runs, which has ended by itself at most a moment ago. */
+/* Returns whether rdmad runs.  It may have ended by itself, but starts again. */
 static gboolean has_life(void)
 {
 	if (clock_now_us() > world.quiet_until_us + STARTS_US)
@@ -97,7 +97,7 @@ static gboolean has_life(void)
 /* Returns whether Prometheus has asked as often as the judge needs. */
 static gboolean scrapes_end(void)
 {
-	if (node_metrics() == NODE_METRICS_NONE)
+	if (!node_has(NODE_METRICS))
 		return TRUE;
 	if (world.seconds++ == 0)
 		world.scraped = judge_scrapes_whole();
@@ -179,7 +179,16 @@ static void elastic_begin(Decisions *decisions)
 		return;
 	network_set_elastic(decide(decisions, DECIDE_SETUP, 1u << NETWORK_PRIMARY));
 	managers_reboot();
-	node_set_erdma(TRUE);
+	node_add(NODE_ERDMA);
+}
+
+static void modules_draw(Decisions *decisions)
+{
+	static const NodeModules metrics[] = { 0, NODE_METRICS, NODE_METRICS | NODE_METRICS_GO };
+
+	node_add(metrics[decide(decisions, DECIDE_SETUP, G_N_ELEMENTS(metrics))]);
+	node_add(decide(decisions, DECIDE_SETUP, 2) ? NODE_NCCL : 0);
+	node_add(decide(decisions, DECIDE_SETUP, 2) ? NODE_KUBE : 0);
 }
 
 static void world_begin(Decisions *decisions)
@@ -191,7 +200,9 @@ static void world_begin(Decisions *decisions)
 	decisions_step(decisions);
 	clock_begin();
 	g_random_set_seed(1);
-	node_begin(world.root, decide(decisions, DECIDE_SETUP, 3) > 0);
+	node_begin(world.root);
+	if (decide(decisions, DECIDE_SETUP, 3))
+		node_add(NODE_CNI);
 	machine_begin();
 	network_begin(world.root, decisions);
 	pool_begin(decisions);
@@ -205,9 +216,7 @@ static void world_begin(Decisions *decisions)
 	node_set_pre_start(decide(decisions, DECIDE_SETUP, 2) > 0);
 	ipam_begin(world.root, decisions, (IpamUse)decide(decisions, DECIDE_SETUP, N_IPAM_USES));
 	elastic_begin(decisions);
-	node_set_metrics((NodeMetrics)decide(decisions, DECIDE_SETUP, N_NODE_METRICS));
-	node_set_nccl(decide(decisions, DECIDE_SETUP, 2) > 0);
-	node_set_kube(decide(decisions, DECIDE_SETUP, 2) > 0);
+	modules_draw(decisions);
 	world.step_us = clock_now_us() + FIRST_US;
 }
 
