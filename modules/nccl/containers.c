@@ -136,7 +136,7 @@ static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 	if (result == NCCL_CONTAINER_CHANGED && container->started && container->first &&
 	    !nccl_env_equal(container->first, container->plan->env))
 		change_report(containers, container);
-	/* A write error may pass, for example a full disk.  Each failure is logged. */
+	/* A write error may pass, for example a full disk, and a missing directory may be made. */
 	if (container->unwritten)
 		rdmad_event_arm(containers->update, RETRY_MS);
 	return FALSE;
