@@ -136,7 +136,8 @@ void judge_scraped(const Reply *scrape)
 	gpointer series, value;
 
 	g_hash_table_iter_init(&iter, page);
-	while (g_hash_table_iter_next(&iter, &series, &value))
+	/* What a former life has sent may be received after its end. */
+	while (!scrape->is_disturbed && g_hash_table_iter_next(&iter, &series, &value))
 		if (((const Value *)value)->counts)
 			counter_check(series, ((const Value *)value)->value, scrape);
 	packets_check(page, scrape);
