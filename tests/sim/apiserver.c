@@ -9,7 +9,6 @@
 
 #define NODES  "/api/v1/nodes"
 #define NODE   NODES "/" APISERVER_NODE
-#define SPACES "/api/v1/namespaces/"
 #define PODS   "/pods/"
 #define EVENTS "/events"
 
@@ -35,12 +34,18 @@ static struct {
 
 /* ---- the Node ---- */
 
+/* The version of an object is the number of its change. */
+static char *version_text(void)
+{
+	return g_strdup_printf("%u", api.history->len - 1);
+}
+
 static json_t *node_object(void)
 {
 	json_t *labels = json_object();
 	GHashTableIter iter;
 	gpointer name, value;
-	g_autofree char *version = g_strdup_printf("%u", api.history->len);
+	g_autofree char *version = version_text();
 
 	g_hash_table_iter_init(&iter, api.labels);
 	while (g_hash_table_iter_next(&iter, &name, &value))
@@ -67,7 +72,6 @@ static char *line_of(const char *type, json_t *object)
 	return g_strconcat(text, "\n", NULL);
 }
 
-/* The version of an object is the number of its change. */
 static void node_changed(const char *type)
 {
 	g_ptr_array_add(api.history, NULL);
@@ -140,14 +144,11 @@ static void refuse(ApiResponse *response, guint status)
 
 static void node_list(ApiResponse *response)
 {
-	g_autofree char *version = g_strdup_printf("%u", api.history->len - 1);
-	json_t *node = node_object();
+	g_autofree char *version = version_text();
 
-	json_object_set_new(json_object_get(node, "metadata"), "resourceVersion",
-			    json_string(version));
 	respond(response, 200,
 		json_pack("{s:{s:s}, s:[o]}", "metadata", "resourceVersion", version, "items",
-			  node));
+			  node_object()));
 }
 
 static void node_watch(const char *url, ApiResponse *response)
@@ -178,7 +179,7 @@ char *apiserver_lines(ApiResponse *watch)
 
 char *apiserver_bookmark(void)
 {
-	g_autofree char *version = g_strdup_printf("%u", api.history->len - 1);
+	g_autofree char *version = version_text();
 
 	return line_of("BOOKMARK", json_pack("{s:{s:s}}", "metadata", "resourceVersion", version));
 }
