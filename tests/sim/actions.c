@@ -6,6 +6,7 @@
 
 #include "apiserver.h"
 #include "children.h"
+#include "client.h"
 #include "clock.h"
 #include "executor.h"
 #include "ipam.h"
@@ -19,7 +20,6 @@
 #include "node.h"
 #include "relay.h"
 #include "runtime.h"
-#include "client.h"
 #include "tree.h"
 
 #define PODS_MAX    10u

@@ -68,16 +68,22 @@ static void transfer_fail(HttpTransfer *transfer, RdmadError code)
 	transfer_end(transfer, transfer->is_begun ? 200 : 0, error);
 }
 
-/* Returns FALSE if there is no transfer any more. */
-static gboolean transfer_send(HttpTransfer *transfer, const char *text)
+/* Call after a callback.  Returns FALSE if it has cancelled the transfer, which is then freed. */
+static gboolean transfer_goes_on(HttpTransfer *transfer)
 {
-	transfer->is_called = TRUE;
-	transfer->klass->bytes(transfer->response.status, text, strlen(text), transfer->data);
 	transfer->is_called = FALSE;
 	if (transfer->klass)
 		return TRUE;
 	transfer_free(transfer);
 	return FALSE;
+}
+
+/* Returns FALSE if there is no transfer any more. */
+static gboolean transfer_send(HttpTransfer *transfer, const char *text)
+{
+	transfer->is_called = TRUE;
+	transfer->klass->bytes(transfer->response.status, text, strlen(text), transfer->data);
+	return transfer_goes_on(transfer);
 }
 
 static gboolean watch_begin(HttpTransfer *transfer)
@@ -86,11 +92,7 @@ static gboolean watch_begin(HttpTransfer *transfer)
 		return TRUE;
 	transfer->is_begun = transfer->is_called = TRUE;
 	transfer->klass->begun(200, transfer->data);
-	transfer->is_called = FALSE;
-	if (transfer->klass)
-		return TRUE;
-	transfer_free(transfer);
-	return FALSE;
+	return transfer_goes_on(transfer);
 }
 
 static void watch_go_on(HttpTransfer *transfer)

@@ -2,8 +2,8 @@
 #include "files.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

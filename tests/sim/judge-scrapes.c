@@ -136,7 +136,7 @@ void judge_scraped(const Reply *scrape)
 	gpointer series, value;
 
 	g_hash_table_iter_init(&iter, page);
-	/* What a former life has sent may be received after its end. */
+	/* A response of a former life may be received after the end of that life. */
 	while (!scrape->is_disturbed && g_hash_table_iter_next(&iter, &series, &value))
 		if (((const Value *)value)->counts)
 			counter_check(series, ((const Value *)value)->value, scrape);

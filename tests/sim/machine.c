@@ -142,12 +142,8 @@ static void spare_make(guint device)
 
 void machine_make(const char *root)
 {
-	g_autofree char *spares = NULL;
-
 	machine.root = g_strdup(root);
 	machine.boot_id = path_of(BOOT "/boot_id");
-	spares = path_of(SPARES);
-	make(spares);
 	mount("proc", TREE_KERNEL);
 	mount("sys", TREE_KERNEL);
 	mount("sys/fs/cgroup", TREE_CGROUP);

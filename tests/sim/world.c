@@ -5,6 +5,7 @@
 
 #include "actions.h"
 #include "apiserver.h"
+#include "client.h"
 #include "clock.h"
 #include "descriptors.h"
 #include "disk.h"
@@ -21,7 +22,6 @@
 #include "pods.h"
 #include "pool.h"
 #include "remains.h"
-#include "client.h"
 #include "turns.h"
 
 #define FIRST_US      (3 * SIM_S)
