@@ -42,11 +42,18 @@
  * pods for a long time. */
 static const guint ask_ms[] = { 50, 100, 100, 150, 200, 200, 500, 1000, 2000, 5000, 15000, 60000 };
 
+/* A cgroup that had the UID when it was found.  A static pod has its UID again, with another cgroup. */
+typedef struct {
+	char *identity; /* cgroup_identity(), or NULL */
+	gint64 number;	/* of the youngest allocation at that time */
+	gboolean has_ended;
+} Found;
+
 /* A pod by its name, which a successor may have again. */
 typedef struct {
 	guint allocations;
+	gint64 youngest;       /* number of the youngest allocation that the name had */
 	char *uid, *path;      /* NULL: not found yet */
-	char *cgroup;	       /* cgroup_identity() when it was found, or NULL */
 	int directory, events; /* watches, or -1 */
 	RdmadPodLife life;     /* UNKNOWN: the pod is not found yet */
 	gboolean began;	       /* it had a process */
@@ -65,10 +72,10 @@ struct RdmadPodWatch {
 	RdmadPods *pods;
 	RdmadWatch *watch;
 	GHashTable *by_name; /* "namespace/name" -> Pod */
-	/* UID -> identity of the cgroup, or NULL, of pods that have ended: another pod may have the name before
-	 * kubelet has removed the cgroup and the log directory.  A static pod has its UID again, with another
-	 * cgroup. */
-	GHashTable *past;
+	gint64 youngest;     /* number of the youngest allocation */
+	/* UID -> Found, until nothing is left of the pod: another pod may have the name before kubelet has
+	 * removed the cgroup and the log directory. */
+	GHashTable *found;
 	guint sought; /* number of pods that are not found */
 	guint ended;  /* number of pods that have ended, or may have */
 
@@ -264,31 +271,62 @@ static char *cgroup_identity(const RdmadPodWatch *watch, const char *path)
 		       : NULL;
 }
 
-static void past_add(RdmadPodWatch *watch, Pod *pod)
+static void found_free(gpointer data)
 {
-	if (pod->uid)
-		g_hash_table_insert(watch->past, g_steal_pointer(&pod->uid),
-				    g_steal_pointer(&pod->cgroup));
+	Found *found = data;
+
+	g_free(found->identity);
+	g_free(found);
+}
+
+static void found_add(RdmadPodWatch *watch, const char *uid, const char *path)
+{
+	g_autofree char *identity = cgroup_identity(watch, path);
+	const Found *before = g_hash_table_lookup(watch->found, uid);
+	Found *found;
+
+	if (before && g_strcmp0(before->identity, identity) == 0)
+		return;
+	found = g_new(Found, 1);
+	*found = (Found){ g_steal_pointer(&identity), watch->youngest, FALSE };
+	g_hash_table_insert(watch->found, g_strdup(uid), found);
+}
+
+static void pod_pass(RdmadPodWatch *watch, const Pod *pod)
+{
+	Found *found = pod->uid ? g_hash_table_lookup(watch->found, pod->uid) : NULL;
+
+	if (found)
+		found->has_ended = TRUE;
 }
 
 /* `path`: of the cgroup that has the UID now, or NULL. */
 static gboolean is_past(const RdmadPodWatch *watch, const char *uid, const char *path)
 {
-	gpointer cgroup;
+	const Found *found = g_hash_table_lookup(watch->found, uid);
 	g_autofree char *now = NULL;
 
-	if (!g_hash_table_lookup_extended(watch->past, uid, NULL, &cgroup))
+	if (!found || !found->has_ended)
 		return FALSE;
 	now = path ? cgroup_identity(watch, path) : NULL;
-	return !now || g_strcmp0(now, cgroup) == 0;
+	return !now || g_strcmp0(now, found->identity) == 0;
+}
+
+/* Kubelet allocates for a pod before it creates the cgroup: a younger allocation is that of another pod of the
+ * name, or kubelet has admitted the pod again. */
+static gboolean pod_may_be_former(const RdmadPodWatch *watch, const Pod *pod)
+{
+	const Found *found = pod->uid ? g_hash_table_lookup(watch->found, pod->uid) : NULL;
+
+	return found && found->number < pod->youngest;
 }
 
 /* Searches again: another pod has the name, or the previous one was not found. */
 static void pod_seek(RdmadPodWatch *watch, Pod *pod)
 {
 	pod_unwatch(watch, pod);
-	past_add(watch, pod);
-	g_clear_pointer(&pod->cgroup, g_free);
+	pod_pass(watch, pod);
+	g_clear_pointer(&pod->uid, g_free);
 	g_clear_pointer(&pod->path, g_free);
 	pod->began = FALSE;
 	pod->lost_since_us = 0;
@@ -319,10 +357,14 @@ static void pod_doubt(RdmadPodWatch *watch, Pod *pod)
 static void pod_update(RdmadPodWatch *watch, Pod *pod)
 {
 	const RdmadCgroupState state = rdmad_cgroup_state(watch->root, pod->path);
-	const RdmadPodLife life = life_of_state(pod, state);
+	RdmadPodLife life;
 
-	pod->began |= state == RDMAD_CGROUP_POPULATED;
+	if (state == RDMAD_CGROUP_POPULATED)
+		pod->began = TRUE;
+	else if (state != RDMAD_CGROUP_UNREADABLE && pod_may_be_former(watch, pod))
+		pod->began = FALSE;
 	pod->unread = state == RDMAD_CGROUP_UNREADABLE;
+	life = life_of_state(pod, state);
 	if (life == pod->life)
 		return;
 	if (life == RDMAD_POD_LIFE_GONE && !pod->began) {
@@ -361,7 +403,7 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* cgroup v1 has no such file */
 	pod->uid = g_strdup(uid);
 	pod->path = g_strdup(path);
-	pod->cgroup = cgroup_identity(watch, path);
+	found_add(watch, uid, path);
 	pod->lost_since_us = 0;
 	pod_set_doubtful(watch, pod, FALSE);
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
@@ -447,7 +489,7 @@ static const char *scan_problem(const Scan *scan)
 	return NULL;
 }
 
-static gboolean past_is_over(gpointer uid, gpointer cgroup, gpointer data)
+static gboolean nothing_is_left(gpointer uid, gpointer found, gpointer data)
 {
 	const Scan *scan = data;
 	GHashTableIter iter;
@@ -462,11 +504,10 @@ static gboolean past_is_over(gpointer uid, gpointer cgroup, gpointer data)
 	return TRUE;
 }
 
-/* Forgets pods of which nothing is left. */
-static void past_forget(RdmadPodWatch *watch, Scan *scan)
+static void found_forget(RdmadPodWatch *watch, Scan *scan)
 {
 	if (!scan_problem(scan))
-		g_hash_table_foreach_remove(watch->past, past_is_over, scan);
+		g_hash_table_foreach_remove(watch->found, nothing_is_left, scan);
 }
 
 static void scan_done(gpointer result, const GError *error, gpointer data)
@@ -481,7 +522,7 @@ static void scan_done(gpointer result, const GError *error, gpointer data)
 	if (!result)
 		return;
 	set_problem(watch, scan_problem(result));
-	past_forget(watch, result);
+	found_forget(watch, result);
 	g_hash_table_iter_init(&iter, watch->by_name);
 	while (g_hash_table_iter_next(&iter, &name, &pod))
 		if (((Pod *)pod)->life == RDMAD_POD_LIFE_UNKNOWN)
@@ -624,7 +665,6 @@ static void pod_free(gpointer data)
 
 	g_free(pod->uid);
 	g_free(pod->path);
-	g_free(pod->cgroup);
 	g_free(pod);
 }
 
@@ -634,6 +674,7 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 	g_autofree char *name = NULL;
 	Pod *pod;
 
+	watch->youngest = MAX(watch->youngest, allocation->number);
 	if (!allocation->pod_name || watch->inotify < 0)
 		return;
 	name = name_of(allocation->pod_namespace, allocation->pod_name);
@@ -649,6 +690,7 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 		/* Kubelet allocates nothing to a pod that has ended, so this is its successor. */
 		pod_seek(watch, pod);
 	}
+	pod->youngest = MAX(pod->youngest, allocation->number);
 	pod->allocations++;
 	seek_again(watch);
 }
@@ -666,7 +708,7 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 		return;
 	pod_unwatch(watch, pod);
 	if (is_over(pod->life))
-		past_add(watch, pod);
+		pod_pass(watch, pod);
 	pod_set_doubtful(watch, pod, FALSE);
 	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
 	watch->ended -= is_over(pod->life);
@@ -721,7 +763,7 @@ RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, Rdmad
 	watch->allocations = allocations;
 	watch->pods = pods;
 	watch->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, pod_free);
-	watch->past = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	watch->found = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, found_free);
 	watch->by_descriptor = g_hash_table_new(NULL, NULL);
 	watch->seek = rdmad_loop_add_timer(loop, NULL, seek_now, watch);
 	watch->seek_lost = rdmad_loop_add_timer(loop, NULL, seek_lost, watch);
@@ -747,7 +789,7 @@ void rdmad_pod_watch_free(RdmadPodWatch *watch)
 	rdmad_clear_fd(&watch->inotify);
 	g_hash_table_unref(watch->by_descriptor);
 	g_hash_table_unref(watch->by_name);
-	g_hash_table_unref(watch->past);
+	g_hash_table_unref(watch->found);
 	g_free(watch->problem);
 	g_free(watch);
 }

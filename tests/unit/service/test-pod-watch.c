@@ -181,11 +181,11 @@ static guint count(const Fixture *f)
 	return rdmad_allocations_count(f->base.allocations);
 }
 
-static gboolean is_named(const Fixture *f)
+static gboolean has_text(const Fixture *f, const char *part)
 {
 	g_autofree char *text = allocations_fixture_text((AllocationsFixture *)&f->base);
 
-	return strstr(text, "=train-0") != NULL;
+	return strstr(text, part) != NULL;
 }
 
 /* Makes an allocation that podresources has named. */
@@ -195,7 +195,7 @@ static void hold(Fixture *f, const char *slot)
 
 	f->text = "train-0=a";
 	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
-	RUN_UNTIL(f, is_named(f));
+	RUN_UNTIL(f, has_text(f, "=train-0"));
 }
 
 /* Counts turns, which take longer if the machine is busy with something else. */
@@ -379,6 +379,26 @@ static void test_a_successor_of_the_same_name_is_another_pod(Fixture *f, gconstp
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
 }
 
+/* Kubelet admits another pod of the name while the processes of the one whose deletion was forced end. */
+static void test_a_successor_outlives_a_pod_that_goes_on(Fixture *f, gconstpointer data)
+{
+	watch_pod(f);
+	g_free(allocations_fixture_must_grant(&f->base, "b"));
+	f->text = "train-0=b";
+	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+	RUN_UNTIL(f, count(f) == 1 && has_text(f, "b=train-0"));
+	allocations_fixture_run(&f->base); /* the watch hears of it */
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
+	empty(f, POD);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_UNKNOWN);
+	make(f, LOGS "/ns_train-0_" OTHER);
+	make(f, V2 "/pod" OTHER);
+	populate(f, V2 "/pod" OTHER);
+	take_away(f, POD);
+	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
+	g_assert_cmpuint(count(f), ==, 1);
+}
+
 static guint watches(void)
 {
 	g_autoptr(GDir) dir = g_dir_open("/proc/self/fdinfo", 0, NULL);
@@ -495,6 +515,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_cgroup_that_is_removed_without_an_event_is_gone),
 	TEST(an_end_that_could_not_be_read_is_seen_later),
 	TEST(a_successor_of_the_same_name_is_another_pod),
+	TEST(a_successor_outlives_a_pod_that_goes_on),
 	TEST(a_successor_does_not_have_the_cgroup_of_an_ended_pod),
 	TEST(a_static_pod_has_its_uid_again),
 	TEST(a_scan_that_is_refused_is_repeated),
