@@ -462,13 +462,17 @@ static gboolean has_unnamed(const CniOperation *op, gboolean listed)
 }
 
 /* Kubelet lists each pod before its network is made.  One that it does not list lost its devices with
- * kubelet's checkpoint, or kubelet has not read it yet.  Podman's containers have no UID. */
-static gboolean list_lacks_pod(const CniOperation *op)
+ * kubelet's checkpoint, or kubelet has not read it yet; without a List, it may be such a one if the node has
+ * allocations.  Podman's containers have no UID. */
+static gboolean list_lacks_pod(const CniOperation *op, const GError *error)
 {
 	const CniRequest *request = op->request;
 
-	return request->pod_uid && !rdmad_pods_lists(rdmad_module_pods(op->cni->self),
-						     request->pod_namespace, request->pod_name);
+	if (!request->pod_uid)
+		return FALSE;
+	return error ? rdmad_allocations_count(rdmad_module_allocations(op->cni->self)) > 0
+		     : !rdmad_pods_lists(rdmad_module_pods(op->cni->self), request->pod_namespace,
+					 request->pod_name);
 }
 
 /* Without a list that has the pod, an unnamed allocation may be the pod's, even one that ended by this
@@ -478,7 +482,7 @@ static void pods_listed(const GError *error, gpointer data)
 {
 	CniOperation *op = data;
 	const gboolean knows = !error && list_knows_pod(op);
-	const gboolean may_have_none = knows || (!op->unnamed && (error || !list_lacks_pod(op)));
+	const gboolean may_have_none = knows || (!op->unnamed && !list_lacks_pod(op, error));
 	GError *problem = NULL;
 
 	if (may_have_none && !has_unnamed(op, knows)) {

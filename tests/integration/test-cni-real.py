@@ -326,6 +326,26 @@ class ContributedShared(Contributed):
         self.run_plugins("DEL", network, {}, "eth0", before)
         self.assertWhole()
 
+    def test_a_pod_of_kubelet_waits_while_pods_cannot_be_listed(self):
+        """A kubelet that starts again without its checkpoint may have forgotten the pod's devices."""
+        network = json.loads((CONTRIB / "10-chained.conflist").read_text())
+        main, ours = network["plugins"]
+        self.arguments += ";K8S_POD_UID=0e7f1ca3-5b4e-4a3c-9a57-0e7d3c1f2b01"
+        self.kubelet.allocate("ml/other", self.RESOURCE, 1)
+        self.client("allocations", "--refresh")
+        before = self.run_plugins("ADD", {**network, "plugins": [main]}, {}, "eth0")
+        self.kubelet.stop()
+        with self.assertRaises(Failure) as refused:
+            self.run_plugins("ADD", {**network, "plugins": [ours]}, {}, "eth0", before)
+        self.assertEqual(refused.exception.code, 11)
+        self.assertIn("which devices the pod was allocated: kubelet's podresources", refused.exception.message)
+        self.kubelet.start()
+        self.kubelet.admit("ml/train")
+        self.run_plugins("ADD", {**network, "plugins": [ours]}, {}, "eth0", before)
+        self.assertEqual([entry["ifname"] for entry in ip("link", netns="a")], ["lo", "eth0"])
+        self.run_plugins("DEL", network, {}, "eth0", before)
+        self.assertWhole()
+
     def test_alone(self):
         self.kubelet.allocate("ml/train", self.RESOURCE, 1)
         network = json.loads((CONTRIB / "20-alone.conflist").read_text())
