@@ -153,7 +153,7 @@ static void target_read(gpointer member, DeviceSample *sample, gint64 began_us, 
 	g_clear_pointer(&target->sample, device_sample_unref);
 	target->sample = sample;
 	if (sample)
-		device_source_learn(target->source, sample);
+		device_source_accept(target->source, sample);
 	if (sample && collector->sample_fn)
 		collector->sample_fn(sample, collector->sample_data);
 	target_answer(target, sample);

@@ -151,11 +151,21 @@ const RdmadDevice *device_source_device(const DeviceSource *source)
 	return source->device;
 }
 
-void device_source_learn(DeviceSource *source, const DeviceSample *sample)
+/* A reading may have lasted for hours, and what the inventory knew at its start was exposed since. */
+static void source_update_sample(const DeviceSource *source, DeviceSample *sample)
+{
+	if (sample->device->index != source->device->index)
+		return;
+	rdmad_device_unref(sample->device);
+	sample->device = rdmad_device_ref(source->device);
+}
+
+void device_source_accept(DeviceSource *source, DeviceSample *sample)
 {
 	SourceContext *context = source->context;
 	PodNames *pods = sample->pods;
 
+	source_update_sample(source, sample);
 	if (!pods || pod_names_newer(context->pods, pods) != pods)
 		return;
 	pod_names_ref(pods);

@@ -28,8 +28,9 @@ void device_source_free(DeviceSource *source);
 /* Updates the device, which must be the same one, and the settings for the next reading. */
 void device_source_follow(DeviceSource *source, const RdmadDevice *device);
 const RdmadDevice *device_source_device(const DeviceSource *source);
-/* Keeps the pod names of a sample for the next reading of any source. */
-void device_source_learn(DeviceSource *source, const DeviceSample *sample);
+/* Gives a sample that is not published yet the device as it is now, and keeps its pod names for the next reading
+ * of any source. */
+void device_source_accept(DeviceSource *source, DeviceSample *sample);
 
 /* One reading, which may outlive its source.  The previous one of the source must have ended. */
 typedef struct DeviceTask DeviceTask;
