@@ -45,12 +45,37 @@ void rdmad_allocations_evidence_take(RdmadAllocations *allocations, const RdmadP
 	allocations->evidence.asked_us = list->asked_us;
 }
 
+static RdmadPodLife pod_life(RdmadAllocations *allocations, const char *pod_namespace,
+			     const char *pod_name, gint64 *found)
+{
+	*found = 0;
+	if (!allocations->life || !pod_name)
+		return RDMAD_POD_LIFE_UNKNOWN;
+	return allocations->life(pod_namespace, pod_name, found, allocations->life_data);
+}
+
 RdmadPodLife rdmad_allocations_pod_life(RdmadAllocations *allocations, const char *pod_namespace,
 					const char *pod_name)
 {
-	if (!allocations->life || !pod_name)
-		return RDMAD_POD_LIFE_UNKNOWN;
-	return allocations->life(pod_namespace, pod_name, allocations->life_data);
+	gint64 found;
+
+	return pod_life(allocations, pod_namespace, pod_name, &found);
+}
+
+/* A kubelet that has not been restarted admits no pod again. */
+gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocationRecord *record,
+				    const RdmadAllocation *younger)
+{
+	const RdmadAllocation *allocation = record->allocation;
+	gint64 found;
+
+	if (record->carried ||
+	    (!record->outlives && g_strcmp0(allocation->kubelet, younger->kubelet) != 0) ||
+	    pod_life(allocations, allocation->pod_namespace, allocation->pod_name, &found) !=
+		    RDMAD_POD_LIFE_ALIVE)
+		return FALSE;
+	record->outlives = allocation->number <= found && found < younger->number;
+	return record->outlives;
 }
 
 RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,

@@ -345,6 +345,13 @@ static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,
 	return owner && owner->allocation->number > record->allocation->number;
 }
 
+static gboolean entry_is_of_container(const RdmadPodDevices *entry,
+				      const RdmadAllocation *allocation)
+{
+	return allocation_is_of_pod(allocation, entry) &&
+	       g_strcmp0(allocation->container, entry->container) == 0;
+}
+
 /* Returns TRUE if the container in `entry` has replaced the holder of the record.  A container gets
  * all its devices in one admission, and kubelet's checkpoint has all of them or none, so a container
  * with newer devices only was admitted again.  Its pod is then a later one of the same name
@@ -353,13 +360,10 @@ static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,
 static gboolean entry_replaces(const Plan *plan, const RdmadPodDevices *entry,
 			       const RdmadAllocationRecord *record)
 {
-	const RdmadAllocation *allocation = record->allocation;
-
-	if (!allocation_is_of_pod(allocation, entry) ||
-	    g_strcmp0(allocation->container, entry->container) != 0)
+	if (!entry_is_of_container(entry, record->allocation))
 		return FALSE;
 	return entry_is_younger(plan, entry, record) ||
-	       (record->carried && g_str_equal(allocation->resource, entry->resource));
+	       (record->carried && g_str_equal(record->allocation->resource, entry->resource));
 }
 
 static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord *record)
@@ -367,6 +371,23 @@ static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord
 	for (guint i = 0; i < plan->list->entries->len; i++)
 		if (entry_replaces(plan, plan->list->entries->pdata[i], record))
 			return TRUE;
+	return FALSE;
+}
+
+/* Returns TRUE if the processes of a pod go on that kubelet no longer knows, and whose name a listed one
+ * has. */
+static gboolean record_outlives(const Plan *plan, RdmadAllocationRecord *record)
+{
+	if (!record->allocation->container || g_hash_table_contains(plan->entries, record))
+		return FALSE;
+	for (guint i = 0; i < plan->list->entries->len; i++) {
+		const RdmadPodDevices *entry = plan->list->entries->pdata[i];
+		const RdmadAllocationRecord *owner = g_hash_table_lookup(plan->records, entry);
+
+		if (owner && entry_is_of_container(entry, record->allocation) &&
+		    rdmad_allocations_outlives(plan->allocations, record, owner->allocation))
+			return TRUE;
+	}
 	return FALSE;
 }
 
@@ -472,7 +493,9 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	if (record->since_us >= plan->list->asked_us || record_is_overtaken(plan, record))
 		return;
 	entry = record_entry(plan, record);
-	if (entry && entry_shows(plan, record, entry)) {
+	if (record_outlives(plan, record)) {
+		record_forget(plan, record);
+	} else if (entry && entry_shows(plan, record, entry)) {
 		plan_shown(plan, record, entry);
 	} else if (record_is_replaced(plan, record)) {
 		plan_end(plan, record, "kubelet gave its container others");
@@ -614,6 +637,14 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Plan, plan_clear)
 
 static void plan_do(const Plan *plan, RdmadAllocations *allocations)
 {
+	/* A watcher sees both pods of a name before the first one's allocation ends. */
+	for (guint i = 0; i < plan->changed->len; i++) {
+		RdmadAllocationRecord *record = plan->changed->pdata[i];
+		const RdmadAllocation *now = rdmad_allocation_ref(plan->put->pdata[i]);
+
+		rdmad_allocations_news_add(allocations, record->allocation, now, NULL);
+		rdmad_allocations_set(allocations, record, now);
+	}
 	for (guint i = 0; i < plan->gone->len; i++) {
 		RdmadAllocationRecord *record = g_ptr_array_index(plan->gone, i);
 
@@ -624,19 +655,12 @@ static void plan_do(const Plan *plan, RdmadAllocations *allocations)
 						    plan->list->logs);
 		rdmad_allocations_remove(allocations, record);
 	}
-	for (guint i = 0; i < plan->put->len; i++) {
-		const RdmadAllocation *now = rdmad_allocation_ref(g_ptr_array_index(plan->put, i));
-		RdmadAllocationRecord *record =
-			i < plan->changed->len ? g_ptr_array_index(plan->changed, i) : NULL;
+	for (guint i = plan->changed->len; i < plan->put->len; i++) {
+		const RdmadAllocation *now = rdmad_allocation_ref(plan->put->pdata[i]);
 
-		rdmad_allocations_news_add(allocations, record ? record->allocation : NULL, now,
-					   NULL);
-		if (record) {
-			rdmad_allocations_set(allocations, record, now);
-		} else {
-			rdmad_allocations_ended_remove(allocations, now);
-			rdmad_allocations_insert(allocations, now);
-		}
+		rdmad_allocations_news_add(allocations, NULL, now, NULL);
+		rdmad_allocations_ended_remove(allocations, now);
+		rdmad_allocations_insert(allocations, now);
 	}
 }
 

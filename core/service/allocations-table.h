@@ -21,6 +21,8 @@ typedef struct {
 	 * none.  After RDMAD_ALLOCATION_MISSING_US of such lists, kubelet has forgotten it. */
 	gint64 lacking_us;
 	gboolean forgotten;
+	gboolean
+		outlives; /* the last list showed another pod of its name; see rdmad_allocations_outlives() */
 	gboolean leaving; /* ends with a grant that is being written */
 	/* While the pod is unknown: the log directories of the pods that were listed before the
 	 * grant (NULL: unknown), and a set of "namespace/pod", the candidates after kubelet lost its
@@ -120,6 +122,10 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 				    const char **why);
 RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
 				    const RdmadAllocation *allocation);
+/* Returns TRUE if the pod of the record lives, and the younger allocation, which has its name, is another
+ * pod's: the deletion of the first was forced. */
+gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocationRecord *record,
+				    const RdmadAllocation *younger);
 /* Returns TRUE if this kubelet has neither assigned nor listed the allocation, which is of this
  * boot: its checkpoint may lack it.  `kubelet` NULL: its socket is missing, as while it is restarted;
  * only a node without podresources had none when it assigned. */

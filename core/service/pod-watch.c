@@ -17,6 +17,7 @@
 
 #include "hardware/cgroup-tree.h"
 #include "hardware/sysroot.h"
+#include "service/pod-cgroups.h"
 #include "service/pods-private.h"
 
 #define LOGS "var/log/pods"
@@ -42,13 +43,6 @@
  * pods for a long time. */
 static const guint ask_ms[] = { 50, 100, 100, 150, 200, 200, 500, 1000, 2000, 5000, 15000, 60000 };
 
-/* A cgroup that had the UID when it was found.  A static pod has its UID again, with another cgroup. */
-typedef struct {
-	char *identity; /* cgroup_identity(), or NULL */
-	gint64 number;	/* of the youngest allocation at that time */
-	gboolean has_ended;
-} Found;
-
 /* A pod by its name, which a successor may have again. */
 typedef struct {
 	guint allocations;
@@ -58,7 +52,11 @@ typedef struct {
 	RdmadPodLife life;     /* UNKNOWN: the pod is not found yet */
 	gboolean began;	       /* it had a process */
 	gboolean unread;       /* the last reading failed */
-	gboolean is_doubtful;  /* a cgroup of the name without processes was removed */
+	gboolean was_found;    /* this pod, or a former one of the name */
+	/* Two pods may have the name, and which of them has which allocation is unknown. */
+	gboolean is_doubled;
+	/* A cgroup of the name, which may be a former pod's, has no process or was removed. */
+	gboolean is_doubtful;
 	/* Monotonic times of the first and the last scan that found it lost; 0: it is not lost. */
 	gint64 lost_since_us;
 	gint64 lost_until_us;
@@ -73,9 +71,7 @@ struct RdmadPodWatch {
 	RdmadWatch *watch;
 	GHashTable *by_name; /* "namespace/name" -> Pod */
 	gint64 youngest;     /* number of the youngest allocation */
-	/* UID -> Found, until nothing is left of the pod: another pod may have the name before kubelet has
-	 * removed the cgroup and the log directory. */
-	GHashTable *found;
+	RdmadPodCgroups *cgroups;
 	guint sought; /* number of pods that are not found */
 	guint ended;  /* number of pods that have ended, or may have */
 
@@ -261,74 +257,22 @@ static void pod_set_doubtful(RdmadPodWatch *watch, Pod *pod, gboolean is_doubtfu
 	pod->is_doubtful = is_doubtful;
 }
 
-/* Returns NULL if the cgroup cannot be looked at. */
-static char *cgroup_identity(const RdmadPodWatch *watch, const char *path)
-{
-	struct stat st;
-
-	return rdmad_sysroot_glance(watch->root, path, &st)
-		       ? g_strdup_printf("%" G_GUINT64_FORMAT " %s", (guint64)st.st_ino, path)
-		       : NULL;
-}
-
-static void found_free(gpointer data)
-{
-	Found *found = data;
-
-	g_free(found->identity);
-	g_free(found);
-}
-
-static void found_add(RdmadPodWatch *watch, const char *uid, const char *path)
-{
-	g_autofree char *identity = cgroup_identity(watch, path);
-	const Found *before = g_hash_table_lookup(watch->found, uid);
-	Found *found;
-
-	if (before && g_strcmp0(before->identity, identity) == 0)
-		return;
-	found = g_new(Found, 1);
-	*found = (Found){ g_steal_pointer(&identity), watch->youngest, FALSE };
-	g_hash_table_insert(watch->found, g_strdup(uid), found);
-}
-
-static void pod_pass(RdmadPodWatch *watch, const Pod *pod)
-{
-	Found *found = pod->uid ? g_hash_table_lookup(watch->found, pod->uid) : NULL;
-
-	if (found)
-		found->has_ended = TRUE;
-}
-
-/* `path`: of the cgroup that has the UID now, or NULL. */
-static gboolean is_past(const RdmadPodWatch *watch, const char *uid, const char *path)
-{
-	const Found *found = g_hash_table_lookup(watch->found, uid);
-	g_autofree char *now = NULL;
-
-	if (!found || !found->has_ended)
-		return FALSE;
-	now = path ? cgroup_identity(watch, path) : NULL;
-	return !now || g_strcmp0(now, found->identity) == 0;
-}
-
 /* Kubelet allocates for a pod before it creates the cgroup: a younger allocation is that of another pod of the
  * name, or kubelet has admitted the pod again. */
 static gboolean pod_may_be_former(const RdmadPodWatch *watch, const Pod *pod)
 {
-	const Found *found = pod->uid ? g_hash_table_lookup(watch->found, pod->uid) : NULL;
-
-	return found && found->number < pod->youngest;
+	return pod->uid && rdmad_pod_cgroups_number(watch->cgroups, pod->uid) < pod->youngest;
 }
 
 /* Searches again: another pod has the name, or the previous one was not found. */
 static void pod_seek(RdmadPodWatch *watch, Pod *pod)
 {
 	pod_unwatch(watch, pod);
-	pod_pass(watch, pod);
+	if (pod->uid)
+		rdmad_pod_cgroups_end(watch->cgroups, pod->uid);
 	g_clear_pointer(&pod->uid, g_free);
 	g_clear_pointer(&pod->path, g_free);
-	pod->began = FALSE;
+	pod->began = pod->is_doubled = FALSE;
 	pod->lost_since_us = 0;
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_UNKNOWN);
 }
@@ -354,15 +298,29 @@ static void pod_doubt(RdmadPodWatch *watch, Pod *pod)
 	ask_soon(watch);
 }
 
+static void pod_begin(RdmadPodWatch *watch, Pod *pod)
+{
+	pod->began = TRUE;
+	pod_set_doubtful(watch, pod, FALSE);
+}
+
+/* The allocations of the former pod of the name end by the next list. */
+static void pod_end_former(RdmadPodWatch *watch, Pod *pod)
+{
+	pod->began = FALSE;
+	pod_set_doubtful(watch, pod, TRUE);
+	ask_soon(watch);
+}
+
 static void pod_update(RdmadPodWatch *watch, Pod *pod)
 {
 	const RdmadCgroupState state = rdmad_cgroup_state(watch->root, pod->path);
 	RdmadPodLife life;
 
 	if (state == RDMAD_CGROUP_POPULATED)
-		pod->began = TRUE;
-	else if (state != RDMAD_CGROUP_UNREADABLE && pod_may_be_former(watch, pod))
-		pod->began = FALSE;
+		pod_begin(watch, pod);
+	else if (state != RDMAD_CGROUP_UNREADABLE && pod->began && pod_may_be_former(watch, pod))
+		pod_end_former(watch, pod);
 	pod->unread = state == RDMAD_CGROUP_UNREADABLE;
 	life = life_of_state(pod, state);
 	if (life == pod->life)
@@ -403,7 +361,9 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* cgroup v1 has no such file */
 	pod->uid = g_strdup(uid);
 	pod->path = g_strdup(path);
-	found_add(watch, uid, path);
+	rdmad_pod_cgroups_add(watch->cgroups, uid, path, pod->is_doubled ? 0 : pod->youngest,
+			      watch->youngest);
+	pod->was_found = TRUE;
 	pod->lost_since_us = 0;
 	pod_set_doubtful(watch, pod, FALSE);
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
@@ -449,7 +409,7 @@ static gboolean pod_attach_one(RdmadPodWatch *watch, Pod *pod, const GPtrArray *
 		const char *uid = uids->pdata[i];
 		const char *path = g_hash_table_lookup(scan->tree->pods, uid);
 
-		if (path && !is_past(watch, uid, path) &&
+		if (path && !rdmad_pod_cgroups_has_ended(watch->cgroups, uid, path) &&
 		    (!populated ||
 		     rdmad_cgroup_state(watch->root, path) == RDMAD_CGROUP_POPULATED) &&
 		    pod_attach(watch, pod, uid, path))
@@ -461,16 +421,31 @@ static gboolean pod_attach_one(RdmadPodWatch *watch, Pod *pod, const GPtrArray *
 static gboolean has_present(const RdmadPodWatch *watch, const GPtrArray *uids, const Scan *scan)
 {
 	for (guint i = 0; i < uids->len; i++)
-		if (!is_past(watch, uids->pdata[i],
-			     g_hash_table_lookup(scan->tree->pods, uids->pdata[i])))
+		if (!rdmad_pod_cgroups_has_ended(
+			    watch->cgroups, uids->pdata[i],
+			    g_hash_table_lookup(scan->tree->pods, uids->pdata[i])))
 			return TRUE;
 	return FALSE;
+}
+
+/* Returns whether several pods may have the name, of which none is known to have ended. */
+static gboolean has_several(const RdmadPodWatch *watch, const GPtrArray *uids, const Scan *scan)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < uids->len; i++) {
+		const char *path = g_hash_table_lookup(scan->tree->pods, uids->pdata[i]);
+
+		n += path && !rdmad_pod_cgroups_has_ended(watch->cgroups, uids->pdata[i], path);
+	}
+	return n > 1;
 }
 
 static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Scan *scan)
 {
 	const GPtrArray *uids = g_hash_table_lookup(scan->uids, name);
 
+	pod->is_doubled |= uids && has_several(watch, uids, scan);
 	if (uids && (pod_attach_one(watch, pod, uids, scan, TRUE) ||
 		     pod_attach_one(watch, pod, uids, scan, FALSE)))
 		return;
@@ -489,7 +464,7 @@ static const char *scan_problem(const Scan *scan)
 	return NULL;
 }
 
-static gboolean nothing_is_left(gpointer uid, gpointer found, gpointer data)
+static gboolean nothing_is_left(gpointer uid, gpointer unused, gpointer data)
 {
 	const Scan *scan = data;
 	GHashTableIter iter;
@@ -504,12 +479,6 @@ static gboolean nothing_is_left(gpointer uid, gpointer found, gpointer data)
 	return TRUE;
 }
 
-static void found_forget(RdmadPodWatch *watch, Scan *scan)
-{
-	if (!scan_problem(scan))
-		g_hash_table_foreach_remove(watch->found, nothing_is_left, scan);
-}
-
 static void scan_done(gpointer result, const GError *error, gpointer data)
 {
 	RdmadPodWatch *watch = data;
@@ -522,7 +491,8 @@ static void scan_done(gpointer result, const GError *error, gpointer data)
 	if (!result)
 		return;
 	set_problem(watch, scan_problem(result));
-	found_forget(watch, result);
+	if (!scan_problem(result))
+		rdmad_pod_cgroups_remove(watch->cgroups, nothing_is_left, result);
 	g_hash_table_iter_init(&iter, watch->by_name);
 	while (g_hash_table_iter_next(&iter, &name, &pod))
 		if (((Pod *)pod)->life == RDMAD_POD_LIFE_UNKNOWN)
@@ -636,7 +606,8 @@ static void ask_now(gpointer data)
 	rdmad_pods_refresh(watch->pods, NULL, asked, watch);
 }
 
-static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpointer data)
+static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gint64 *found,
+			    gpointer data)
 {
 	RdmadPodWatch *watch = data;
 	g_autofree char *name = name_of(pod_namespace, pod_name);
@@ -654,6 +625,7 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpo
 	 * later. */
 	if (pod->life == RDMAD_POD_LIFE_ALIVE && !pod->began)
 		return RDMAD_POD_LIFE_UNKNOWN;
+	*found = pod->uid ? rdmad_pod_cgroups_last(watch->cgroups, pod->uid) : 0;
 	return pod->life;
 }
 
@@ -684,6 +656,7 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 			return;
 		pod = g_new0(Pod, 1);
 		pod->directory = pod->events = -1;
+		pod->is_doubled = rdmad_pod_cgroups_take_doubled(watch->cgroups, name);
 		watch->sought++;
 		g_hash_table_insert(watch->by_name, g_steal_pointer(&name), pod);
 	} else if (is_over(pod->life)) {
@@ -695,6 +668,17 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 	seek_again(watch);
 }
 
+/* The allocation of a container ended, and the pod has others: they may be those of another pod of the name. */
+static void pod_lose_owner(RdmadPodWatch *watch, Pod *pod)
+{
+	if (is_over(pod->life))
+		return;
+	if (pod->uid)
+		rdmad_pod_cgroups_forget_numbers(watch->cgroups, pod->uid);
+	else if (!pod->was_found)
+		pod->is_doubled = TRUE;
+}
+
 static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *watch)
 {
 	g_autofree char *name = NULL;
@@ -704,11 +688,16 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 		return;
 	name = name_of(allocation->pod_namespace, allocation->pod_name);
 	pod = g_hash_table_lookup(watch->by_name, name);
-	if (!pod || --pod->allocations)
+	if (!pod)
 		return;
+	if (--pod->allocations) {
+		if (allocation->container)
+			pod_lose_owner(watch, pod);
+		return;
+	}
 	pod_unwatch(watch, pod);
-	if (is_over(pod->life))
-		pod_pass(watch, pod);
+	if (is_over(pod->life) && pod->uid)
+		rdmad_pod_cgroups_end(watch->cgroups, pod->uid);
 	pod_set_doubtful(watch, pod, FALSE);
 	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
 	watch->ended -= is_over(pod->life);
@@ -763,7 +752,7 @@ RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, Rdmad
 	watch->allocations = allocations;
 	watch->pods = pods;
 	watch->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, pod_free);
-	watch->found = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, found_free);
+	watch->cgroups = rdmad_pod_cgroups_new(root, allocations);
 	watch->by_descriptor = g_hash_table_new(NULL, NULL);
 	watch->seek = rdmad_loop_add_timer(loop, NULL, seek_now, watch);
 	watch->seek_lost = rdmad_loop_add_timer(loop, NULL, seek_lost, watch);
@@ -789,7 +778,7 @@ void rdmad_pod_watch_free(RdmadPodWatch *watch)
 	rdmad_clear_fd(&watch->inotify);
 	g_hash_table_unref(watch->by_descriptor);
 	g_hash_table_unref(watch->by_name);
-	g_hash_table_unref(watch->found);
+	rdmad_pod_cgroups_free(watch->cgroups);
 	g_free(watch->problem);
 	g_free(watch);
 }

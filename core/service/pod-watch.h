@@ -8,6 +8,10 @@
  * not found, the directories in which it will appear are watched too; otherwise each pod has two
  * watches, and nothing is polled.
  *
+ * Another pod may have the name while the processes of one go on whose deletion was forced.  Its
+ * allocations are younger than the finding of the first one's cgroup, whose end says nothing about
+ * them.
+ *
  * If cgroups or log directories are not visible, as in a container without these mounts, all pods
  * are UNKNOWN, and only podresources shows their end.
  */

@@ -206,12 +206,14 @@ static struct {
 static guint n_watched;
 static gboolean judging;
 
-static RdmadPodLife life_known(const char *pod_namespace, const char *pod_name, gpointer data)
+static RdmadPodLife life_known(const char *pod_namespace, const char *pod_name, gint64 *found,
+			       gpointer data)
 {
 	RdmadPodLife life;
 
 	judging = planted == PLANT_EVENTS_ALONE;
-	life = watched[n_watched - 1].life(pod_namespace, pod_name, watched[n_watched - 1].data);
+	life = watched[n_watched - 1].life(pod_namespace, pod_name, found,
+					   watched[n_watched - 1].data);
 	judging = FALSE;
 	return life;
 }

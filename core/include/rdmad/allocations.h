@@ -186,9 +186,11 @@ typedef enum {
 	RDMAD_POD_LIFE_GONE,
 } RdmadPodLife;
 
-/* Called for each allocation of a List, and for holders at Allocate; must not block. */
+/* Called for each allocation of a List, and for holders at Allocate; must not block.  `found`, which is 0 before
+ * the call, gets the number of the youngest allocation when the pod's cgroup was found: a younger one of its name
+ * is that of a later pod, or kubelet has admitted the pod again. */
 typedef RdmadPodLife (*RdmadPodLifeFunc)(const char *pod_namespace, const char *pod_name,
-					 gpointer data);
+					 gint64 *found, gpointer data);
 
 /* Sets the source of rdmad_allocations_pod_life().  `life` NULL: every pod is UNKNOWN. */
 RDMAD_API void rdmad_allocations_set_liveness(RdmadAllocations *allocations, RdmadPodLifeFunc life,

@@ -13,7 +13,8 @@
 #define SECOND	    G_USEC_PER_SEC
 #define SOME_MODULE ((RdmadModule *)0x10)
 
-static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gpointer data)
+static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gint64 *found,
+			    gpointer data)
 {
 	g_assert_cmpstr(pod_namespace, ==, "ns");
 	return *(const RdmadPodLife *)data;
@@ -331,7 +332,7 @@ static void test_the_next_pod_has_another_allocation_and_both_are_reported(Alloc
 	expect(f, "a=q");
 	g_assert_nonnull(rdmad_allocations_lookup(f->allocations, second));
 	expect_event_log(f, "allocation-granted allocation-named allocation-granted "
-			    "allocation-ended allocation-named ");
+			    "allocation-named allocation-ended ");
 }
 
 /* Appends "slots=pod/container". */

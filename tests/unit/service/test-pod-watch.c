@@ -173,7 +173,9 @@ static void run_for(Fixture *f, guint ms)
 
 static RdmadPodLife life(const Fixture *f)
 {
-	return f->base.allocations->life("ns", "train-0", f->base.allocations->life_data);
+	gint64 found = 0;
+
+	return f->base.allocations->life("ns", "train-0", &found, f->base.allocations->life_data);
 }
 
 static guint count(const Fixture *f)
@@ -386,11 +388,18 @@ static void test_a_successor_outlives_a_pod_that_goes_on(Fixture *f, gconstpoint
 	g_free(allocations_fixture_must_grant(&f->base, "b"));
 	f->text = "train-0=b";
 	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
-	RUN_UNTIL(f, count(f) == 1 && has_text(f, "b=train-0"));
+	RUN_UNTIL(f, has_text(f, "b=train-0"));
+	allocations_fixture_expect(&f->base, "a=train-0 b=train-0");
 	allocations_fixture_run(&f->base); /* the watch hears of it */
-	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
+	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+	f->lists = 0;
+	RUN_UNTIL(f, f->lists > 0);
+	run_for(f, 100);
+	allocations_fixture_expect(&f->base, "a=train-0 b=train-0");
 	empty(f, POD);
-	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_UNKNOWN);
+	RUN_UNTIL(f, count(f) == 1);
+	allocations_fixture_expect(&f->base, "b=train-0");
+	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_UNKNOWN);
 	make(f, LOGS "/ns_train-0_" OTHER);
 	make(f, V2 "/pod" OTHER);
 	populate(f, V2 "/pod" OTHER);
