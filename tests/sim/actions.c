@@ -9,6 +9,7 @@
 #include "client.h"
 #include "clock.h"
 #include "executor.h"
+#include "forced.h"
 #include "ipam.h"
 #include "judge.h"
 #include "kubelet.h"
@@ -26,12 +27,14 @@
 #define EFFECTS_MAX 60u
 #define WINDOW_US   SIM_S
 #define CALM_US	    (20 * SIM_S)
+#define NAMED_US    SIM_S
 
 static const char *const names[N_ACTIONS] = {
-	"nothing",  "pod",	"burst", "exit",     "delete",	  "restart", "reload",	"second",
-	"stop",	    "handover", "gc",	 "status",   "check",	  "label",   "command", "scrape",
-	"kubelet",  "wipe",	"hang",	 "port",     "plug",	  "disk",    "clock",	"suspend",
-	"executor", "netlink",	"ipam",	 "metadata", "apiserver", "manager", "crash",	"power",
+	"nothing",  "pod",	 "burst",   "exit",	"delete",   "force",   "restart",
+	"reload",   "second",	 "stop",    "handover", "gc",	    "status",  "check",
+	"label",    "command",	 "scrape",  "kubelet",	"wipe",	    "hang",    "port",
+	"plug",	    "disk",	 "clock",   "suspend",	"executor", "netlink", "ipam",
+	"metadata", "apiserver", "manager", "crash",	"power",
 };
 
 typedef enum {
@@ -143,6 +146,26 @@ static void pod_delete(void)
 		pods_delete(pod);
 }
 
+/* Kubelet's list has named its allocation, undisturbed: that of an unnamed one ends when kubelet forgets it. */
+static gboolean is_known(const Pod *pod)
+{
+	for (guint i = 0; i < N_LATER; i++)
+		if (actions.later_us[i] != G_MAXINT64)
+			return FALSE;
+	return !pod->may_be_readmitted && pod->listed_us > actions.fault_us && life_is_on() &&
+	       clock_now_us() - MAX(pod->listed_us, forced_unseen_until_us()) > NAMED_US;
+}
+
+static void pod_force_deletion(void)
+{
+	Pod *pod = pod_choose(POD_RUNNING);
+
+	if (!pod || !is_known(pod))
+		return;
+	forced_delete(pod, actions.decisions);
+	judge_forced(pod->forced_until_us);
+}
+
 /* ---- kubelet ---- */
 
 static void admission_given_up(void)
@@ -157,6 +180,7 @@ static void kubelet_restart(void)
 	const guint how = decide(actions.decisions, DECIDE_HOW, 2 * G_N_ELEMENTS(pauses_us));
 
 	admission_given_up();
+	forced_unseen(clock_now_us()); /* it may admit the pod of a name again */
 	judge_restarted(how >= G_N_ELEMENTS(pauses_us));
 	kubelet_stop(how >= G_N_ELEMENTS(pauses_us));
 	actions.later_us[LATER_KUBELET] = clock_now_us() + pauses_us[how % G_N_ELEMENTS(pauses_us)];
@@ -198,6 +222,7 @@ static void disk_fail(void)
 {
 	static const gint64 for_us[] = { 50 * SIM_MS, 2 * SIM_S, 30 * SIM_S };
 
+	forced_unseen(clock_now_us());
 	disk_set_fault((DiskFault)(1 + decide(actions.decisions, DECIDE_HOW, N_DISK_FAULTS - 1)));
 	end_later(LATER_DISK, for_us, G_N_ELEMENTS(for_us));
 }
@@ -381,6 +406,9 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_DELETE:
 		pod_delete();
 		break;
+	case ACTION_FORCE:
+		pod_force_deletion();
+		break;
 	case ACTION_RESTART:
 		container_restart();
 		break;
@@ -520,7 +548,7 @@ gint64 actions_due_us(void)
 
 	for (guint i = 0; i < N_LATER; i++)
 		due_us = MIN(due_us, actions.later_us[i]);
-	return due_us;
+	return MIN(due_us, forced_due_us());
 }
 
 void actions_work(void)
@@ -528,6 +556,8 @@ void actions_work(void)
 	for (guint i = 0; i < N_LATER; i++)
 		if (actions.later_us[i] <= clock_now_us())
 			pending_due((Later)i);
+	if (forced_due_us() <= clock_now_us())
+		forced_work(clock_now_us());
 }
 
 /* After that, nothing but the kernel's messages tells rdmad of a change. */
@@ -555,6 +585,7 @@ void actions_end_faults(void)
 		machine_plug(i, TRUE);
 		machine_set_port(i, TRUE);
 	}
+	forced_work(G_MAXINT64);
 	ended_delete();
 	runtime_end_deviations();
 	children_end_deviations();
@@ -618,6 +649,7 @@ void actions_begin(const char *root, Decisions *decisions)
 	for (guint i = 0; i < N_LATER; i++)
 		actions.later_us[i] = G_MAXINT64;
 	pods_begin(decisions);
+	forced_begin();
 	kubelet_begin(dir, &actions.era, &kubelet_ops, decisions);
 	executor_begin(kubelet_loop(), decisions);
 	children_begin(kubelet_loop(), decisions);

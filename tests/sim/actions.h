@@ -16,6 +16,7 @@ typedef enum {
 	ACTION_BURST,	  /* several pods are created at once */
 	ACTION_EXIT,	  /* the container of a pod exits */
 	ACTION_DELETE,	  /* an ended pod is deleted */
+	ACTION_FORCE,	  /* the deletion of a running pod is forced */
 	ACTION_RESTART,	  /* the container of a pod exits, and is started again */
 	ACTION_RELOAD,	  /* of the same configuration, another or an invalid one */
 	ACTION_SECOND,	  /* a second rdmad is started */

@@ -191,7 +191,7 @@ static void pod_get(const char *name, ApiResponse *response)
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 
-		if (!g_str_equal(pod->name, name))
+		if (pod->state == POD_FORCED || !g_str_equal(pod->name, name))
 			continue;
 		respond(response, 200,
 			json_pack("{s:{s:s, s:s, s:s}}", "metadata", "name", pod->name, "namespace",

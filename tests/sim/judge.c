@@ -18,6 +18,7 @@
  * follows. */
 #define ANSWER_MAX_US	 (21 * SIM_S)
 #define PRE_START_MAX_US (10 * SIM_S)
+#define RELEASED_US	 (5 * SIM_S)  /* after the end of its pod, a device is free */
 #define KUBELET_WAITS_US (30 * SIM_S) /* for PreStartContainer */
 
 static struct {
@@ -29,8 +30,9 @@ static struct {
 	GHashTable *whole; /* ID of an allocation -> change of its file that was found complete */
 	guint unanswered;
 	gboolean restarted, forgotten;
-	gint64 hung_us;	 /* until when podresources did not answer; G_MAXINT64: it does not */
-	guint64 changes; /* number of file changes at the last check */
+	gint64 forced_us; /* the end of the last pod whose deletion was forced */
+	gint64 hung_us;	  /* until when podresources did not answer; G_MAXINT64: it does not */
+	guint64 changes;  /* number of file changes at the last check */
 } judge;
 
 void judge_begin(Decisions *decisions)
@@ -40,7 +42,7 @@ void judge_begin(Decisions *decisions)
 	judge.whole = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.unanswered = 0;
 	judge.restarted = judge.forgotten = FALSE;
-	judge.hung_us = 0;
+	judge.hung_us = judge.forced_us = 0;
 	judge_disk_begin();
 	judge_network_begin(decisions);
 	judge_hand_over_begin();
@@ -117,6 +119,11 @@ void judge_podresources_hangs(gboolean hangs)
 	judge.hung_us = hangs ? G_MAXINT64 : clock_now_us();
 }
 
+void judge_forced(gint64 until_us)
+{
+	judge.forced_us = MAX(judge.forced_us, until_us);
+}
+
 void judge_restarted(gboolean forgets)
 {
 	judge.restarted = TRUE;
@@ -141,9 +148,11 @@ void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint6
 	if (error && strstr(error, "database"))
 		judge_unanswered();
 	/* A kubelet with its checkpoint offers only free slots, unless another kubelet assigned the
-	 * slot, or a cgroup or its pods could not be read, or the table not written. */
+	 * slot, it has forgotten a pod that runs, a cgroup or its pods could not be read, or the table not
+	 * written. */
 	if (error && strstr(error, "is held by") && !judge.restarted &&
-	    MAX(disk_failed_us(), judge.hung_us) < clock_now_us() - took_us)
+	    MAX(MAX(disk_failed_us(), judge.hung_us), judge.forced_us + RELEASED_US) <
+		    clock_now_us() - took_us)
 		judge_fails("a free device is refused: %s", error);
 	if (error)
 		return;

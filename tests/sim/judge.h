@@ -31,6 +31,8 @@ void judge_pre_started(const Pod *pod, const char *error, gint64 took_us);
 void judge_unanswered(void);
 /* Call when podresources stops answering, and when it answers again. */
 void judge_podresources_hangs(gboolean hangs);
+/* Call when kubelet forgets a pod whose processes run until then: it offers their devices to others. */
+void judge_forced(gint64 until_us);
 /* Call when kubelet restarts.  Without its checkpoint, allocations that it had not named may stay
  * while a pod lives. */
 void judge_restarted(gboolean forgets);

@@ -359,6 +359,7 @@ void kubelet_admission_stop(gboolean forgets)
 			g_clear_pointer(&pod->grant, grant_free);
 		if (forgets)
 			g_clear_pointer(&pod->init, grant_free);
+		pod->may_be_readmitted |= forgets;
 		if (pod->state == POD_STARTING && !pod->grant)
 			pod->state = POD_WAITING;
 	}

@@ -27,6 +27,7 @@ typedef struct {
 	PodResources *of;
 	RdmadGrpcCall *call;
 	GBytes *bytes;
+	gint64 asked_us; /* G_MININT64: it names no devices */
 	RdmadEvent *timer;
 } Answer;
 
@@ -40,6 +41,18 @@ static void answer_free(gpointer data)
 	g_free(answer);
 }
 
+static void pods_note(gint64 asked_us)
+{
+	const GPtrArray *pods = pods_all();
+
+	for (guint i = 0; i < pods->len; i++) {
+		Pod *pod = pods->pdata[i];
+
+		if (pod->grant && pod->since_us < asked_us)
+			pod->listed_us = clock_now_us();
+	}
+}
+
 static void answer_leave(gpointer data)
 {
 	Answer *answer = data;
@@ -48,12 +61,14 @@ static void answer_leave(gpointer data)
 
 	if (answer->of->hung)
 		return;
+	pods_note(answer->asked_us);
 	rdmad_grpc_call_reply(answer->call, bytes ? bytes : (const guint8 *)"", size);
 	g_ptr_array_remove(answer->of->answers, answer);
 }
 
 /* Takes the message over. */
-static void answer_later(PodResources *of, RdmadGrpcCall *call, ProtobufCMessage *message)
+static void answer_later(PodResources *of, RdmadGrpcCall *call, ProtobufCMessage *message,
+			 gboolean names_devices)
 {
 	Answer *answer = g_new0(Answer, 1);
 	const gsize size = protobuf_c_message_get_packed_size(message);
@@ -64,6 +79,7 @@ static void answer_later(PodResources *of, RdmadGrpcCall *call, ProtobufCMessage
 	protobuf_c_message_free_unpacked(message, NULL);
 	answer->of = of;
 	answer->call = rdmad_grpc_call_ref(call);
+	answer->asked_us = names_devices ? clock_now_us() : G_MININT64;
 	answer->bytes = g_bytes_new_take(bytes, size);
 	answer->timer = rdmad_loop_add_timer(of->loop, NULL, answer_leave, answer);
 	g_ptr_array_add(of->answers, answer);
@@ -136,6 +152,7 @@ static void list_asked(RdmadGrpcCall *call, const guint8 *bytes, gsize size, gpo
 
 		if (((pod->state == POD_WAITING || pod->state == POD_ADMITTING) &&
 		     !pod->has_sandbox) ||
+		    pod->state == POD_FORCED ||
 		    (pod->state == POD_ENDED && !of->era->lists_completed))
 			continue;
 		list->pod_resources[list->n_pod_resources++] = pod_new(pod, !starts);
@@ -143,7 +160,7 @@ static void list_asked(RdmadGrpcCall *call, const guint8 *bytes, gsize size, gpo
 	decisions_note(of->decisions, "podresources: %u pods%s %" G_GINT64_FORMAT,
 		       (guint)list->n_pod_resources, starts ? " without devices" : "",
 		       clock_now_us());
-	answer_later(of, call, &list->base);
+	answer_later(of, call, &list->base, !starts);
 }
 
 static void allocatable_asked(RdmadGrpcCall *call, const guint8 *bytes, gsize size, gpointer data)
@@ -170,7 +187,7 @@ static void allocatable_asked(RdmadGrpcCall *call, const guint8 *bytes, gsize si
 					device_new(node_resources[i].name, slot->slot);
 		}
 	}
-	answer_later(data, call, &message->base);
+	answer_later(data, call, &message->base, FALSE);
 }
 
 static const RdmadGrpcMethod methods[] = {

@@ -11,6 +11,7 @@
 #define NAMES 12u
 
 static struct {
+	Decisions *decisions;
 	GPtrArray *all;
 	guint made;
 } pods;
@@ -29,6 +30,7 @@ static void pod_free(gpointer data)
 
 void pods_begin(Decisions *decisions)
 {
+	pods.decisions = decisions;
 	remains_begin(decisions);
 	pods.all = g_ptr_array_new_with_free_func(pod_free);
 	pods.made = 0;
@@ -53,24 +55,40 @@ Pod *pods_find(const char *uid)
 	return NULL;
 }
 
-static gboolean name_is_used(const char *name)
+/* `forced`: by a pod whose deletion was forced. */
+static gboolean name_is_used(const char *name, gboolean forced)
 {
-	for (guint i = 0; i < pods.all->len; i++)
-		if (g_str_equal(((const Pod *)pods.all->pdata[i])->name, name))
+	for (guint i = 0; i < pods.all->len; i++) {
+		const Pod *pod = pods.all->pdata[i];
+
+		if ((pod->state == POD_FORCED) == forced && g_str_equal(pod->name, name))
 			return TRUE;
+	}
 	return FALSE;
+}
+
+/* Returns a name that another pod has or had, or NULL. */
+static const char *name_again(void)
+{
+	for (guint i = 0; i < pods.all->len; i++) {
+		const Pod *pod = pods.all->pdata[i];
+
+		if (pod->state == POD_FORCED && decide_rarely(pods.decisions, DECIDE_REMAINS, 2, 2))
+			return pod->name;
+	}
+	return remains_name();
 }
 
 static char *name_free(void)
 {
-	const char *again = remains_name();
+	const char *again = name_again();
 
-	if (again && !name_is_used(again))
+	if (again && !name_is_used(again, FALSE))
 		return g_strdup(again);
 	for (guint i = 0;; i++) {
 		char *name = g_strdup_printf("train-%u", (pods.made + i) % NAMES);
 
-		if (!name_is_used(name))
+		if (!name_is_used(name, FALSE) && !name_is_used(name, TRUE))
 			return name;
 		g_free(name);
 	}
@@ -208,6 +226,14 @@ static void sandbox_end(Pod *pod)
 	pod->has_sandbox = pod->is_set_up = FALSE;
 }
 
+void pod_force(Pod *pod, gint64 until_us)
+{
+	pod->state = POD_FORCED;
+	pod->forced_until_us = until_us;
+	g_clear_pointer(&pod->grant, grant_free);
+	g_clear_pointer(&pod->init, grant_free);
+}
+
 void pod_exit(Pod *pod)
 {
 	if (pod->has_sandbox)
@@ -227,12 +253,15 @@ void pod_clean(Pod *pod)
 void pods_reboot(void)
 {
 	remains_reboot();
-	for (guint i = 0; i < pods.all->len; i++) {
+	for (guint i = pods.all->len; i-- > 0;) {
 		Pod *pod = pods.all->pdata[i];
 
 		sandbox_end(pod);
 		pod->has_cgroup = FALSE;
-		if (pod->state == POD_RUNNING || pod->state == POD_STARTING)
+		pod->may_be_readmitted = TRUE;
+		if (pod->state == POD_FORCED)
+			pods_delete(pod);
+		else if (pod->state == POD_RUNNING || pod->state == POD_STARTING)
 			pod->state = pod->grant ? POD_STARTING : POD_WAITING;
 		else if (pod->state == POD_ADMITTING)
 			pod->state = POD_WAITING;

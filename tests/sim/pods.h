@@ -3,6 +3,7 @@
  * Pods, as the API server and the kernel know them, independent of kubelet
  *
  *	waiting -> admission (Allocate) -> starting (PreStart) -> running -> ended -> deleted
+ *	                                                          running -> forced -> deleted
  *
  * Each has one container, which requests slots of one resource; some have an init container before
  * it, which requests slots of the same.  After a reboot, the containers of admitted pods start again
@@ -14,7 +15,14 @@
 
 #define POD_GRANTS_MAX 3u
 
-typedef enum { POD_WAITING, POD_ADMITTING, POD_STARTING, POD_RUNNING, POD_ENDED } PodState;
+typedef enum {
+	POD_WAITING,
+	POD_ADMITTING,
+	POD_STARTING,
+	POD_RUNNING,
+	POD_FORCED,
+	POD_ENDED
+} PodState;
 
 /* A response of Allocate. */
 typedef struct {
@@ -35,12 +43,16 @@ typedef struct {
 	gboolean has_cgroup, has_sandbox;
 	gboolean has_process; /* of a container */
 	gboolean is_set_up;   /* its init container has ended */
-	Grant *had;	      /* the grant when its process was started, or NULL */
-	Grant *grant, *init;  /* the grants that kubelet knows; NULL: none, or forgotten */
-	gint64 init_until_us; /* end of its init container, while it runs */
+	gboolean
+		may_be_readmitted; /* kubelet has started a boot with it, or without its checkpoint */
+	Grant *had;		   /* the grant when its process was started, or NULL */
+	Grant *grant, *init;	   /* the grants that kubelet knows; NULL: none, or forgotten */
+	gint64 init_until_us;	   /* end of its init container, while it runs */
 	gint64 ended_us;
-	gint64 cleaned_us; /* time at which kubelet will remove its cgroup; 0: not decided */
-	gint64 since_us;   /* time of the grant */
+	gint64 cleaned_us;	/* time at which kubelet will remove its cgroup; 0: not decided */
+	gint64 since_us;	/* time of the grant */
+	gint64 listed_us;	/* when a List with its grant was sent last; 0: none */
+	gint64 forced_until_us; /* end of its processes; FORCED */
 } Pod;
 
 void pods_begin(Decisions *decisions);
@@ -71,6 +83,8 @@ void pod_set_up(Pod *pod);
 /* Ends the container; kubelet will start it again with the same devices, or call Allocate if it has
  * forgotten them. */
 void pod_restart(Pod *pod);
+/* Kubelet forgets it, and its processes run until then. */
+void pod_force(Pod *pod, gint64 until_us);
 /* Ends all its containers for good. */
 void pod_exit(Pod *pod);
 /* Removes its cgroup. */

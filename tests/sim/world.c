@@ -10,6 +10,7 @@
 #include "descriptors.h"
 #include "disk.h"
 #include "fetcher.h"
+#include "forced.h"
 #include "ipam.h"
 #include "judge.h"
 #include "kubelet.h"
@@ -256,6 +257,7 @@ static void live(void)
 		turns_without_rdmad(clock_now_us() + SCRIPT_US);
 	if (judge_verdict())
 		return;
+	forced_unseen(clock_now_us()); /* which cgroup is whose is not written down */
 	how = life_run(node_successor_options());
 	world.totals.lives++;
 	if (judge_verdict())
