@@ -21,9 +21,8 @@ typedef struct {
 	 * none.  After RDMAD_ALLOCATION_MISSING_US of such lists, kubelet has forgotten it. */
 	gint64 lacking_us;
 	gboolean forgotten;
-	gboolean
-		outlives; /* the last list showed another pod of its name; see rdmad_allocations_outlives() */
-	gboolean leaving; /* ends with a grant that is being written */
+	gboolean outlives; /* last result of rdmad_allocations_outlives() */
+	gboolean leaving;  /* ends with a grant that is being written */
 	/* While the pod is unknown: the log directories of the pods that were listed before the
 	 * grant (NULL: unknown), and a set of "namespace/pod", the candidates after kubelet lost its
 	 * checkpoint. */

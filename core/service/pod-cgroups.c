@@ -130,13 +130,7 @@ gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char 
 
 void rdmad_pod_cgroups_remove(RdmadPodCgroups *cgroups, GHRFunc is_gone, gpointer data)
 {
-	GHashTableIter iter;
-	gpointer uid;
-
-	g_hash_table_iter_init(&iter, cgroups->by_uid);
-	while (g_hash_table_iter_next(&iter, &uid, NULL))
-		if (is_gone(uid, NULL, data))
-			g_hash_table_iter_remove(&iter);
+	g_hash_table_foreach_remove(cgroups->by_uid, is_gone, data);
 }
 
 /* ---- life cycle ---- */

@@ -36,5 +36,5 @@ void rdmad_pod_cgroups_end(RdmadPodCgroups *cgroups, const char *uid);
 gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char *uid,
 				     const char *path);
 
-/* Forgets the pods for whose UID `is_gone` returns TRUE; its second argument is NULL. */
+/* Forgets the pods for whose UID, its first argument, `is_gone` returns TRUE; the second one is opaque. */
 void rdmad_pod_cgroups_remove(RdmadPodCgroups *cgroups, GHRFunc is_gone, gpointer data);

@@ -418,38 +418,35 @@ static gboolean pod_attach_one(RdmadPodWatch *watch, Pod *pod, const GPtrArray *
 	return FALSE;
 }
 
-static gboolean has_present(const RdmadPodWatch *watch, const GPtrArray *uids, const Scan *scan)
-{
-	for (guint i = 0; i < uids->len; i++)
-		if (!rdmad_pod_cgroups_has_ended(
-			    watch->cgroups, uids->pdata[i],
-			    g_hash_table_lookup(scan->tree->pods, uids->pdata[i])))
-			return TRUE;
-	return FALSE;
-}
-
-/* Returns whether several pods may have the name, of which none is known to have ended. */
-static gboolean has_several(const RdmadPodWatch *watch, const GPtrArray *uids, const Scan *scan)
+/* Returns the number of pods that may have the name.  `seen`: those of them that have a cgroup. */
+static guint pods_present(const RdmadPodWatch *watch, const GPtrArray *uids, const Scan *scan,
+			  guint *seen)
 {
 	guint n = 0;
 
-	for (guint i = 0; i < uids->len; i++) {
+	*seen = 0;
+	for (guint i = 0; uids && i < uids->len; i++) {
 		const char *path = g_hash_table_lookup(scan->tree->pods, uids->pdata[i]);
 
-		n += path && !rdmad_pod_cgroups_has_ended(watch->cgroups, uids->pdata[i], path);
+		if (rdmad_pod_cgroups_has_ended(watch->cgroups, uids->pdata[i], path))
+			continue;
+		n++;
+		*seen += path != NULL;
 	}
-	return n > 1;
+	return n;
 }
 
 static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Scan *scan)
 {
 	const GPtrArray *uids = g_hash_table_lookup(scan->uids, name);
+	guint seen;
+	const guint present = pods_present(watch, uids, scan, &seen);
 
-	pod->is_doubled |= uids && has_several(watch, uids, scan);
+	pod->is_doubled |= seen > 1;
 	if (uids && (pod_attach_one(watch, pod, uids, scan, TRUE) ||
 		     pod_attach_one(watch, pod, uids, scan, FALSE)))
 		return;
-	if (uids && has_present(watch, uids, scan) && scan->tree->parents->len)
+	if (present && scan->tree->parents->len)
 		pod_lose(pod);
 	else
 		pod->lost_since_us = 0;
@@ -464,7 +461,7 @@ static const char *scan_problem(const Scan *scan)
 	return NULL;
 }
 
-static gboolean nothing_is_left(gpointer uid, gpointer unused, gpointer data)
+static gboolean nothing_is_left(gpointer uid, gpointer cgroup, gpointer data)
 {
 	const Scan *scan = data;
 	GHashTableIter iter;

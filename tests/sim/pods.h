@@ -43,11 +43,11 @@ typedef struct {
 	gboolean has_cgroup, has_sandbox;
 	gboolean has_process; /* of a container */
 	gboolean is_set_up;   /* its init container has ended */
-	gboolean
-		may_be_readmitted; /* kubelet has started a boot with it, or without its checkpoint */
-	Grant *had;		   /* the grant when its process was started, or NULL */
-	Grant *grant, *init;	   /* the grants that kubelet knows; NULL: none, or forgotten */
-	gint64 init_until_us;	   /* end of its init container, while it runs */
+	/* Kubelet has started a boot with it, or has lost its checkpoint. */
+	gboolean may_be_readmitted;
+	Grant *had;	      /* the grant when its process was started, or NULL */
+	Grant *grant, *init;  /* the grants that kubelet knows; NULL: none, or forgotten */
+	gint64 init_until_us; /* end of its init container, while it runs */
 	gint64 ended_us;
 	gint64 cleaned_us;	/* time at which kubelet will remove its cgroup; 0: not decided */
 	gint64 since_us;	/* time of the grant */

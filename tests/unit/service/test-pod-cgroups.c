@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/pod-cgroups.h"
 
-#include <glib/gstdio.h>
-
 #include "allocations-fixture.h"
 #include "hardware/sysroot.h"
+#include "../scratch.h"
 #include "../support/unit.h"
 
 #define UID "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
 
 typedef struct {
 	AllocationsFixture base; /* first: its functions take the fixture */
+	char *root;
 	RdmadSysroot *sysroot;
 	RdmadPodCgroups *cgroups;
 } Fixture;
@@ -20,7 +20,8 @@ static void setup(Fixture *f, gconstpointer data)
 	g_autoptr(GError) error = NULL;
 
 	allocations_fixture_setup(&f->base, NULL);
-	f->sysroot = rdmad_sysroot_new(f->base.dir, &error);
+	f->root = scratch_new();
+	f->sysroot = rdmad_sysroot_new(f->root, &error);
 	g_assert_no_error(error);
 	f->cgroups = rdmad_pod_cgroups_new(f->sysroot, f->base.allocations);
 }
@@ -29,63 +30,53 @@ static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_pod_cgroups_free(f->cgroups);
 	rdmad_sysroot_free(f->sysroot);
+	scratch_free(f->root);
 	allocations_fixture_teardown(&f->base, NULL);
 }
 
-static void make(const Fixture *f, const char *name)
+static void make(const Fixture *f)
 {
-	g_autofree char *path = g_build_filename(f->base.dir, name, NULL);
+	g_autofree char *path = g_build_filename(f->root, "pod", NULL);
 
 	g_assert_cmpint(g_mkdir(path, 0700), ==, 0);
 }
 
-static void move(const Fixture *f, const char *from, const char *to)
+/* The former directory stays, so that the new one has another inode. */
+static void make_again(const Fixture *f)
 {
-	g_autofree char *before = g_build_filename(f->base.dir, from, NULL);
-	g_autofree char *after = g_build_filename(f->base.dir, to, NULL);
+	g_autofree char *path = g_build_filename(f->root, "pod", NULL);
+	g_autofree char *former = g_build_filename(f->root, "former", NULL);
 
-	g_assert_cmpint(g_rename(before, after), ==, 0);
-}
-
-static void take_away(const Fixture *f, const char *name)
-{
-	g_autofree char *path = g_build_filename(f->base.dir, name, NULL);
-
-	g_assert_cmpint(g_rmdir(path), ==, 0);
+	g_assert_cmpint(g_rename(path, former), ==, 0);
+	make(f);
 }
 
 static void test_an_ended_pod_may_have_its_uid_again(Fixture *f, gconstpointer data)
 {
-	make(f, "pod");
+	make(f);
 	g_assert_false(rdmad_pod_cgroups_has_ended(f->cgroups, UID, "pod"));
 	rdmad_pod_cgroups_add(f->cgroups, UID, "pod", 3, 5);
 	g_assert_false(rdmad_pod_cgroups_has_ended(f->cgroups, UID, "pod"));
 	rdmad_pod_cgroups_end(f->cgroups, UID);
 	g_assert_true(rdmad_pod_cgroups_has_ended(f->cgroups, UID, "pod"));
 	g_assert_true(rdmad_pod_cgroups_has_ended(f->cgroups, UID, NULL));
-	move(f, "pod", "other");
-	make(f, "pod");
+	make_again(f);
 	g_assert_false(rdmad_pod_cgroups_has_ended(f->cgroups, UID, "pod"));
-	take_away(f, "pod");
-	take_away(f, "other");
 }
 
 static void test_a_cgroup_keeps_the_number_of_its_finding(Fixture *f, gconstpointer data)
 {
-	make(f, "pod");
+	make(f);
 	g_assert_cmpint(rdmad_pod_cgroups_number(f->cgroups, UID), ==, 0);
 	rdmad_pod_cgroups_add(f->cgroups, UID, "pod", 3, 5);
 	rdmad_pod_cgroups_add(f->cgroups, UID, "pod", 7, 8);
 	g_assert_cmpint(rdmad_pod_cgroups_number(f->cgroups, UID), ==, 3);
 	g_assert_cmpint(rdmad_pod_cgroups_last(f->cgroups, UID), ==, 5);
-	move(f, "pod", "other");
-	make(f, "pod");
+	make_again(f);
 	rdmad_pod_cgroups_add(f->cgroups, UID, "pod", 7, 8);
 	g_assert_cmpint(rdmad_pod_cgroups_number(f->cgroups, UID), ==, 7);
 	rdmad_pod_cgroups_forget_numbers(f->cgroups, UID);
 	g_assert_cmpint(rdmad_pod_cgroups_number(f->cgroups, UID), ==, 0);
-	take_away(f, "pod");
-	take_away(f, "other");
 }
 
 #define TEST(name)                                                                                 \
