@@ -36,3 +36,8 @@ make_targets() {
 build() {
 	configure "$@" && make_targets "$1"
 }
+
+# build_fuzz: the fuzz targets, and not the tests.
+build_fuzz() {
+	CC=clang configure build-fuzz -Dfuzz=true -Doptimization=1 && make_targets build-fuzz fuzz
+}
