@@ -3,9 +3,10 @@
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 
-# stage NAME COMMAND...: runs it, its output kept as a result; a failure without a `not ok` line counts as one.
+# stage NAME COMMAND...: runs it, its output kept as a result.  A failure without a `not ok` line counts as one, and
+# the end of its output, such as a compiler's errors, is the reason.
 stage() {
-	local name=$1 start=$SECONDS status
+	local name=$1 start=$SECONDS status reason
 	shift
 	printf '%-44s' "$name"
 	"$@" >"$results/$name.tap" 2>&1
@@ -13,7 +14,8 @@ stage() {
 	if ((status == 77)); then
 		echo "ok 1 - $name # SKIP $(tail -n 1 "$results/$name.tap")" >>"$results/$name.tap"
 	elif ((status)) && ! grep -q '^ *not ok' "$results/$name.tap"; then
-		echo "not ok 1 - $name (exit status $status)" >>"$results/$name.tap"
+		reason=$(tail -n 50 "$results/$name.tap" | sed 's/^/# /')
+		printf '%s\n' "not ok 1 - $name (exit status $status)" "$reason" >>"$results/$name.tap"
 	fi
 	/usr/bin/python3 $here/tally.py --line "$results/$name.tap"
 	printf '%-44s%4d s\n' '' $((SECONDS - start))
@@ -23,7 +25,7 @@ stage() {
 
 # Each failure with its first lines, which begin with the reason.  Successful tests leave no comments in a result.
 show_failures() {
-	grep -E '^ *(not ok|#|Bail out|FAIL)' "$1" | grep -Ev '^# (Start of|End of|random seed)' |
+	grep -E '^ *(not ok|#|Bail out)' "$1" | grep -Ev '^# (Start of|End of|random seed)' |
 		awk '/^ *not ok/ { left = 60 } /^# [^ ]+ failed$/ || left-- > 0'
 }
 
@@ -51,7 +53,7 @@ suites() {
 	TMPDIR=${scratch:-${TMPDIR-/tmp}} meson test -C "$dir" --print-errorlogs --num-processes $(($(nproc) * 4)) "$@" >"$dir/test-output.txt" 2>&1
 	[[ ! $scratch ]] || rm -rf "$scratch"
 	if [[ ! -f $dir/meson-logs/testlog.json ]]; then
-		tail -n 60 "$dir/test-output.txt" | sed 's/^/# /'
+		cat "$dir/test-output.txt"
 		return 1
 	fi
 	/usr/bin/python3 $here/tally.py --meson "$dir/meson-logs/testlog.json"
