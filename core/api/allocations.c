@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/v1/allocations, POST /api/v1/allocations/refresh: the holders of devices */
+#include <rdmad/cgroup-pod.h>
 #include <rdmad/allocations.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>
@@ -40,6 +41,14 @@ static json_t *device_names_json(RdmadInventory *inventory, const RdmadAllocatio
 	return names;
 }
 
+static json_t *pod_uid_json(const RdmadAllocation *allocation)
+{
+	const char *path = allocation->pod_cgroup;
+	char uid[sizeof(((RdmadCgroupPod *)NULL)->uid)];
+
+	return rdmad_json_string(path && rdmad_cgroup_pod_path(path, uid) ? uid : NULL);
+}
+
 static json_t *allocation_json(gconstpointer object_allocation, gconstpointer data)
 {
 	const RdmadAllocation *allocation = object_allocation;
@@ -55,6 +64,7 @@ static json_t *allocation_json(gconstpointer object_allocation, gconstpointer da
 	api_set(object, "mode", rdmad_json_string(allocation->mode));
 	api_set(object, "namespace", rdmad_json_string(allocation->pod_namespace));
 	api_set(object, "pod", rdmad_json_string(allocation->pod_name));
+	api_set(object, "pod_uid", pod_uid_json(allocation));
 	api_set(object, "container", rdmad_json_string(allocation->container));
 	api_set(object, "since", api_json_time(allocation->since_us));
 	api_set(object, "attachments", attachments_json(allocation));

@@ -153,3 +153,10 @@ gboolean rdmad_cgroup_pod_directory(const char *name, char *uid)
 {
 	return take_pod((Part){ name, strlen(name) }, TRUE, uid);
 }
+
+gboolean rdmad_cgroup_pod_path(const char *path, char *uid)
+{
+	const char *slash = strrchr(path, '/');
+
+	return rdmad_cgroup_pod_directory(slash ? slash + 1 : path, uid);
+}

@@ -29,7 +29,9 @@ gboolean rdmad_allocation_id_is_valid(const char *id);
 
 void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_namespace,
 			      const char *pod_name, const char *container);
-/* Sets the boot and the kubelet that vouch for the allocation. */
+void rdmad_allocation_set_pod_cgroup(RdmadAllocation *allocation, const char *pod_cgroup);
+/* Sets the boot and the kubelet that vouch for the allocation.  That of another boot has no cgroup: the
+ * pod's is still to be found. */
 void rdmad_allocation_set_witness(RdmadAllocation *allocation, const char *boot,
 				  const char *kubelet);
 

@@ -56,6 +56,7 @@ RdmadAllocation *rdmad_allocation_copy(const RdmadAllocation *from)
 	allocation->mode = g_strdup(from->mode);
 	allocation->pod_namespace = g_strdup(from->pod_namespace);
 	allocation->pod_name = g_strdup(from->pod_name);
+	allocation->pod_cgroup = g_strdup(from->pod_cgroup);
 	allocation->container = g_strdup(from->container);
 	allocation->boot = g_strdup(from->boot);
 	allocation->kubelet = g_strdup(from->kubelet);
@@ -75,6 +76,7 @@ static void allocation_free(RdmadAllocation *allocation)
 	g_free(allocation->mode);
 	g_free(allocation->pod_namespace);
 	g_free(allocation->pod_name);
+	g_free(allocation->pod_cgroup);
 	g_free(allocation->container);
 	g_free(allocation->boot);
 	g_free(allocation->kubelet);
@@ -107,9 +109,17 @@ void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_names
 	allocation->container = g_strdup(container);
 }
 
+void rdmad_allocation_set_pod_cgroup(RdmadAllocation *allocation, const char *pod_cgroup)
+{
+	g_free(allocation->pod_cgroup);
+	allocation->pod_cgroup = g_strdup(pod_cgroup);
+}
+
 void rdmad_allocation_set_witness(RdmadAllocation *allocation, const char *boot,
 				  const char *kubelet)
 {
+	if (boot && allocation->boot && !g_str_equal(boot, allocation->boot))
+		g_clear_pointer(&allocation->pod_cgroup, g_free);
 	g_free(allocation->boot);
 	g_free(allocation->kubelet);
 	allocation->boot = g_strdup(boot);
@@ -171,6 +181,11 @@ static gboolean check_line(const char *what, const char *text, GError **error)
 static gboolean check_optional(const char *what, const char *text, GError **error)
 {
 	return !text || check_text(what, text, NAME_MAX_BYTES, error);
+}
+
+static gboolean check_cgroup(const char *path, GError **error)
+{
+	return !path || check_text("the pod's cgroup", path, PATH_MAX_BYTES, error);
 }
 
 gboolean rdmad_allocation_id_is_valid(const char *id)
@@ -240,6 +255,7 @@ gboolean rdmad_allocation_check(const RdmadAllocation *allocation, GError **erro
 	    !check_slots(allocation->slots, allocation->devices, error) ||
 	    !check_optional("the namespace", allocation->pod_namespace, error) ||
 	    !check_optional("the pod", allocation->pod_name, error) ||
+	    !check_cgroup(allocation->pod_cgroup, error) ||
 	    !check_optional("the container", allocation->container, error) ||
 	    !check_optional("the boot", allocation->boot, error) ||
 	    !check_optional("the kubelet", allocation->kubelet, error))

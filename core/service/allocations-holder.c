@@ -46,43 +46,17 @@ void rdmad_allocations_evidence_take(RdmadAllocations *allocations, const RdmadP
 }
 
 static RdmadPodLife pod_life(RdmadAllocations *allocations, const char *pod_namespace,
-			     const char *pod_name, gint64 *found)
+			     const char *pod_name, const char *pod_cgroup)
 {
-	*found = 0;
 	if (!allocations->life || !pod_name)
 		return RDMAD_POD_LIFE_UNKNOWN;
-	return allocations->life(pod_namespace, pod_name, found, allocations->life_data);
+	return allocations->life(pod_namespace, pod_name, pod_cgroup, allocations->life_data);
 }
 
 RdmadPodLife rdmad_allocations_pod_life(RdmadAllocations *allocations, const char *pod_namespace,
 					const char *pod_name)
 {
-	gint64 found;
-
-	return pod_life(allocations, pod_namespace, pod_name, &found);
-}
-
-/* A kubelet that has not been restarted admits no pod again. */
-gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocationRecord *record,
-				    const RdmadAllocation *younger)
-{
-	const RdmadAllocation *allocation = record->allocation;
-	gint64 found;
-
-	if (record->carried ||
-	    (!record->outlives && g_strcmp0(allocation->kubelet, younger->kubelet) != 0) ||
-	    pod_life(allocations, allocation->pod_namespace, allocation->pod_name, &found) !=
-		    RDMAD_POD_LIFE_ALIVE)
-		return FALSE;
-	record->outlives = allocation->number <= found && found < younger->number;
-	return record->outlives;
-}
-
-RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
-				    const RdmadAllocation *allocation)
-{
-	return rdmad_allocations_pod_life(allocations, allocation->pod_namespace,
-					  allocation->pod_name);
+	return pod_life(allocations, pod_namespace, pod_name, NULL);
 }
 
 static gboolean is_of_another_boot(const RdmadAllocations *allocations,
@@ -90,6 +64,40 @@ static gboolean is_of_another_boot(const RdmadAllocations *allocations,
 {
 	return allocation->boot && allocations->boot &&
 	       !g_str_equal(allocation->boot, allocations->boot);
+}
+
+RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
+				    const RdmadAllocation *allocation)
+{
+	return pod_life(allocations, allocation->pod_namespace, allocation->pod_name,
+			is_of_another_boot(allocations, allocation) ? NULL
+								    : allocation->pod_cgroup);
+}
+
+/* A younger allocation without a cgroup was granted after the cgroup of the older one's pod was found.  It may be
+ * of the same pod if kubelet was restarted; otherwise kubelet admits no pod again. */
+static gboolean is_of_later_pod(const RdmadAllocationRecord *record, const RdmadAllocation *younger)
+{
+	const RdmadAllocation *allocation = record->allocation;
+
+	if (younger->pod_cgroup)
+		return !g_str_equal(younger->pod_cgroup, allocation->pod_cgroup);
+	return younger->number > MAX(allocation->number, record->found_number) &&
+	       (record->outlives || g_strcmp0(allocation->kubelet, younger->kubelet) == 0);
+}
+
+gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocationRecord *record,
+				    const RdmadAllocation *younger)
+{
+	const RdmadAllocation *allocation = record->allocation;
+
+	if (record->carried || !allocation->pod_cgroup ||
+	    g_strcmp0(younger->pod_cgroup, allocation->pod_cgroup) == 0)
+		return FALSE;
+	if (rdmad_allocations_life(allocations, allocation) != RDMAD_POD_LIFE_ALIVE)
+		return FALSE;
+	record->outlives = is_of_later_pod(record, younger);
+	return record->outlives;
 }
 
 gboolean rdmad_allocations_kubelet_is_newer(RdmadAllocations *allocations,

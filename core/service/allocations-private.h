@@ -24,6 +24,11 @@ void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *ku
 gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is_first);
 /* Returns whether rdmad_allocations_begin_boot() has something to do. */
 gboolean rdmad_allocations_some_of_another_boot(const RdmadAllocations *allocations);
+/* Sets the cgroup of the allocations of that pod that have none, except of those whose number is larger than `last`,
+ * and keeps it if it cannot be written.  The write does not wait for the disk, because no process outlives the
+ * boot.  Call from the top of the loop. */
+void rdmad_allocations_set_pod_cgroup(RdmadAllocations *allocations, const char *pod_namespace,
+				      const char *pod_name, const char *pod_cgroup, gint64 last);
 /* Calls `fn` for each allocation whose pod runs although kubelet has forgotten its slots. */
 void rdmad_allocations_foreach_forgotten(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,

@@ -21,6 +21,9 @@ typedef struct {
 	 * none.  After RDMAD_ALLOCATION_MISSING_US of such lists, kubelet has forgotten it. */
 	gint64 lacking_us;
 	gboolean forgotten;
+	/* Number of the youngest allocation when the pod's cgroup was found; 0: unknown.  An older one may be the
+	 * same pod's, though it has no cgroup yet. */
+	gint64 found_number;
 	gboolean outlives; /* last result of rdmad_allocations_outlives() */
 	gboolean leaving;  /* ends with a grant that is being written */
 	/* While the pod is unknown: the log directories of the pods that were listed before the

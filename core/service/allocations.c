@@ -4,6 +4,7 @@
 #include <rdmad/clock.h>
 #include <rdmad/error.h>
 #include <rdmad/event-log.h>
+#include <rdmad/log.h>
 #include <string.h>
 
 #include "base/loop.h"
@@ -501,7 +502,7 @@ gboolean rdmad_allocations_end(RdmadAllocations *allocations, const char *id, co
 }
 
 /* Does not wait for the disk: attachments end with the boot, and a module that recorded one removes
- * it again if it outlived that. */
+ * it again if it outlived that.  So do the processes of a pod. */
 static gboolean write_for_boot(RdmadAllocations *allocations, const GPtrArray *put, GError **error)
 {
 	gboolean written;
@@ -570,6 +571,38 @@ gboolean rdmad_allocations_detach(RdmadAllocations *allocations, const char *id,
 	changed = now = rdmad_allocation_copy(record->allocation);
 	rdmad_allocation_remove_attachment(now, (guint)index);
 	return allocations_change(allocations, record, now, error);
+}
+
+static gboolean record_is_of_pod(const RdmadAllocationRecord *record, const char *pod_namespace,
+				 const char *pod_name)
+{
+	return g_strcmp0(record->allocation->pod_namespace, pod_namespace) == 0 &&
+	       g_strcmp0(record->allocation->pod_name, pod_name) == 0;
+}
+
+void rdmad_allocations_set_pod_cgroup(RdmadAllocations *allocations, const char *pod_namespace,
+				      const char *pod_name, const char *pod_cgroup, gint64 last)
+{
+	g_autoptr(GPtrArray) put = g_ptr_array_new();
+	g_autoptr(GError) error = NULL;
+
+	for (GList *l = allocations->order.head; l; l = l->next) {
+		RdmadAllocationRecord *record = l->data;
+		RdmadAllocation *now;
+
+		if (record->allocation->pod_cgroup || record->allocation->number > last ||
+		    !record_is_of_pod(record, pod_namespace, pod_name))
+			continue;
+		now = rdmad_allocation_copy(record->allocation);
+		rdmad_allocation_set_pod_cgroup(now, pod_cgroup);
+		g_ptr_array_add(put, now);
+		rdmad_allocations_news_add(allocations, record->allocation, now, NULL);
+		rdmad_allocations_set(allocations, record, now);
+		record->found_number = last;
+	}
+	if (put->len && !write_for_boot(allocations, put, &error))
+		rdmad_debug("%s/%s: its cgroup is not written: %s", pod_namespace, pod_name,
+			    error->message);
 }
 
 const RdmadAllocation *rdmad_allocations_lookup(RdmadAllocations *allocations, const char *id)

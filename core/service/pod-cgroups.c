@@ -1,21 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/pod-cgroups.h"
 
+#include <rdmad/pod-log-directory.h>
 #include <sys/stat.h>
 
 #include "hardware/sysroot.h"
 
+#define LOGS_MAX 4096u
+
+/* ---- pods' names, and sets of UIDs by them ---- */
+
+char *rdmad_pod_name(const char *pod_namespace, const char *pod_name)
+{
+	return g_strdup_printf("%s/%s", pod_namespace, pod_name);
+}
+
+GHashTable *rdmad_pod_uids_new(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+				     (GDestroyNotify)g_ptr_array_unref);
+}
+
+void rdmad_pod_uids_add(GHashTable *all, const char *pod_namespace, const char *pod_name,
+			const char *uid)
+{
+	g_autofree char *name = rdmad_pod_name(pod_namespace, pod_name);
+	GPtrArray *uids = g_hash_table_lookup(all, name);
+
+	if (!uids) {
+		uids = g_ptr_array_new_with_free_func(g_free);
+		g_hash_table_insert(all, g_steal_pointer(&name), uids);
+	}
+	if (!rdmad_pod_uids_has(uids, uid))
+		g_ptr_array_add(uids, g_strdup(uid));
+}
+
+gboolean rdmad_pod_uids_has(const GPtrArray *uids, const char *uid)
+{
+	return uids && g_ptr_array_find_with_equal_func((GPtrArray *)uids, uid, g_str_equal, NULL);
+}
+
+/* ---- the search ---- */
+
+static void scan_add(RdmadPodScan *scan, const char *directory_name)
+{
+	g_auto(RdmadPodLogDirectory) directory = { 0 };
+
+	if (rdmad_pod_log_directory_parse(directory_name, &directory))
+		rdmad_pod_uids_add(scan->uids, directory.pod_namespace, directory.pod_name,
+				   directory.uid);
+}
+
+/* Reads the log directories first: a pod that is created in between has its cgroup by then. */
+gpointer rdmad_pod_scan_run(gpointer root, const RdmadJob *job, GError **error)
+{
+	g_auto(GStrv) directories = rdmad_sysroot_list(root, RDMAD_POD_LOGS, NULL);
+	RdmadPodScan *scan = g_new0(RdmadPodScan, 1);
+
+	scan->uids = rdmad_pod_uids_new();
+	scan->logs = directories != NULL;
+	for (guint i = 0; directories && directories[i] && i < LOGS_MAX; i++)
+		scan_add(scan, directories[i]);
+	scan->tree = rdmad_cgroup_tree_scan(root);
+	return scan;
+}
+
+void rdmad_pod_scan_free(gpointer data)
+{
+	RdmadPodScan *scan = data;
+
+	g_hash_table_unref(scan->uids);
+	rdmad_cgroup_tree_free(scan->tree);
+	g_free(scan);
+}
+
+const char *rdmad_pod_scan_problem(const RdmadPodScan *scan)
+{
+	if (!scan->logs)
+		return "kubelet's directory /var/log/pods cannot be read";
+	if (!scan->tree->parents->len)
+		return "no cgroups of pods below /sys/fs/cgroup";
+	return NULL;
+}
+
+/* ---- cgroups that were found ---- */
+
 /* The cgroup that had the UID when it was found. */
 typedef struct {
 	char *identity; /* identity_of(), or NULL */
-	gint64 number, last;
 	gboolean has_ended;
 } Cgroup;
 
 struct RdmadPodCgroups {
 	const RdmadSysroot *root;
-	GHashTable *by_uid;  /* -> Cgroup */
-	GHashTable *doubled; /* set of "namespace/name" */
+	GHashTable *by_uid; /* -> Cgroup */
 };
 
 static void cgroup_free(gpointer data)
@@ -36,44 +114,7 @@ static char *identity_of(const RdmadPodCgroups *cgroups, const char *path)
 		       : NULL;
 }
 
-/* ---- names with two pods ---- */
-
-typedef struct {
-	GHashTable *containers; /* set of "namespace/name/container/resource" */
-	GHashTable *doubled;
-} Doubled;
-
-static void doubled_collect(const RdmadAllocation *allocation, gpointer data)
-{
-	const Doubled *into = data;
-
-	if (allocation->container &&
-	    !g_hash_table_add(into->containers,
-			      g_strdup_printf("%s/%s/%s/%s", allocation->pod_namespace,
-					      allocation->pod_name, allocation->container,
-					      allocation->resource)))
-		g_hash_table_add(into->doubled, g_strdup_printf("%s/%s", allocation->pod_namespace,
-								allocation->pod_name));
-}
-
-static void doubled_find(RdmadPodCgroups *cgroups, RdmadAllocations *allocations)
-{
-	g_autoptr(GHashTable) containers =
-		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	Doubled into = { containers, cgroups->doubled };
-
-	rdmad_allocations_foreach(allocations, doubled_collect, &into);
-}
-
-gboolean rdmad_pod_cgroups_take_doubled(RdmadPodCgroups *cgroups, const char *name)
-{
-	return g_hash_table_remove(cgroups->doubled, name);
-}
-
-/* ---- cgroups ---- */
-
-void rdmad_pod_cgroups_add(RdmadPodCgroups *cgroups, const char *uid, const char *path,
-			   gint64 number, gint64 last)
+void rdmad_pod_cgroups_add(RdmadPodCgroups *cgroups, const char *uid, const char *path)
 {
 	g_autofree char *identity = identity_of(cgroups, path);
 	const Cgroup *before = g_hash_table_lookup(cgroups->by_uid, uid);
@@ -82,30 +123,8 @@ void rdmad_pod_cgroups_add(RdmadPodCgroups *cgroups, const char *uid, const char
 	if (before && g_strcmp0(before->identity, identity) == 0)
 		return;
 	cgroup = g_new(Cgroup, 1);
-	*cgroup = (Cgroup){ g_steal_pointer(&identity), number, number ? last : 0, FALSE };
+	*cgroup = (Cgroup){ g_steal_pointer(&identity), FALSE };
 	g_hash_table_insert(cgroups->by_uid, g_strdup(uid), cgroup);
-}
-
-gint64 rdmad_pod_cgroups_number(const RdmadPodCgroups *cgroups, const char *uid)
-{
-	const Cgroup *cgroup = g_hash_table_lookup(cgroups->by_uid, uid);
-
-	return cgroup ? cgroup->number : 0;
-}
-
-gint64 rdmad_pod_cgroups_last(const RdmadPodCgroups *cgroups, const char *uid)
-{
-	const Cgroup *cgroup = g_hash_table_lookup(cgroups->by_uid, uid);
-
-	return cgroup ? cgroup->last : 0;
-}
-
-void rdmad_pod_cgroups_forget_numbers(RdmadPodCgroups *cgroups, const char *uid)
-{
-	Cgroup *cgroup = g_hash_table_lookup(cgroups->by_uid, uid);
-
-	if (cgroup)
-		cgroup->number = cgroup->last = 0;
 }
 
 void rdmad_pod_cgroups_end(RdmadPodCgroups *cgroups, const char *uid)
@@ -128,27 +147,77 @@ gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char 
 	return !now || g_strcmp0(now, cgroup->identity) == 0;
 }
 
-void rdmad_pod_cgroups_remove(RdmadPodCgroups *cgroups, GHRFunc is_gone, gpointer data)
+const char *rdmad_pod_cgroups_present(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
+				      const char *uid)
 {
-	g_hash_table_foreach_remove(cgroups->by_uid, is_gone, data);
+	const char *path = g_hash_table_lookup(scan->tree->pods, uid);
+
+	return path && !rdmad_pod_cgroups_has_ended(cgroups, uid, path) ? path : NULL;
+}
+
+gboolean rdmad_pod_cgroups_any(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
+			       const GPtrArray *uids)
+{
+	for (guint i = 0; uids && i < uids->len; i++) {
+		const char *path = g_hash_table_lookup(scan->tree->pods, uids->pdata[i]);
+
+		if (!rdmad_pod_cgroups_has_ended(cgroups, uids->pdata[i], path))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+const char *rdmad_pod_cgroups_newcomer(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
+				       const GPtrArray *uids, const GPtrArray *known)
+{
+	const char *newcomer = NULL;
+
+	for (guint i = 0; uids && i < uids->len; i++) {
+		const char *path = rdmad_pod_cgroups_present(cgroups, scan, uids->pdata[i]);
+
+		if (!path || rdmad_pod_uids_has(known, uids->pdata[i]))
+			continue;
+		if (newcomer)
+			return NULL;
+		newcomer = path;
+	}
+	return newcomer;
+}
+
+static gboolean nothing_is_left(gpointer uid, gpointer cgroup, gpointer data)
+{
+	const RdmadPodScan *scan = data;
+	GHashTableIter iter;
+	gpointer uids;
+
+	if (g_hash_table_contains(scan->tree->pods, uid))
+		return FALSE;
+	g_hash_table_iter_init(&iter, scan->uids);
+	while (g_hash_table_iter_next(&iter, NULL, &uids))
+		if (rdmad_pod_uids_has(uids, uid))
+			return FALSE;
+	return TRUE;
+}
+
+void rdmad_pod_cgroups_clean(RdmadPodCgroups *cgroups, const RdmadPodScan *scan)
+{
+	if (scan->logs && scan->tree->is_whole)
+		g_hash_table_foreach_remove(cgroups->by_uid, nothing_is_left, (gpointer)scan);
 }
 
 /* ---- life cycle ---- */
 
-RdmadPodCgroups *rdmad_pod_cgroups_new(const RdmadSysroot *root, RdmadAllocations *allocations)
+RdmadPodCgroups *rdmad_pod_cgroups_new(const RdmadSysroot *root)
 {
 	RdmadPodCgroups *cgroups = g_new0(RdmadPodCgroups, 1);
 
 	cgroups->root = root;
 	cgroups->by_uid = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, cgroup_free);
-	cgroups->doubled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	doubled_find(cgroups, allocations);
 	return cgroups;
 }
 
 void rdmad_pod_cgroups_free(RdmadPodCgroups *cgroups)
 {
 	g_hash_table_unref(cgroups->by_uid);
-	g_hash_table_unref(cgroups->doubled);
 	g_free(cgroups);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cgroups of pods that were found, by the pods' UIDs, and the allocations that may be theirs
+ * Cgroups of pods: finds them by the names of the pods' log directories, which contain the UIDs, and
+ * remembers the pods that have ended
  *
  * Another pod may have the name of one before kubelet has removed the cgroup and the log directory, or
  * while the processes of one go on whose deletion was forced.  A static pod has its UID again, with
@@ -8,27 +9,46 @@
  */
 #pragma once
 
-#include <rdmad/allocations.h>
 #include <rdmad/sysroot.h>
+#include <rdmad/work.h>
+
+#include "hardware/cgroup-tree.h"
+
+/* ---- pods' names, and sets of UIDs by them ---- */
+
+/* Returns "namespace/name"; g_free(). */
+char *rdmad_pod_name(const char *pod_namespace, const char *pod_name);
+
+/* Returns a table of rdmad_pod_name() -> GPtrArray of UIDs, in the order in which they were added. */
+GHashTable *rdmad_pod_uids_new(void);
+void rdmad_pod_uids_add(GHashTable *all, const char *pod_namespace, const char *pod_name,
+			const char *uid);
+/* `uids` NULL: none. */
+gboolean rdmad_pod_uids_has(const GPtrArray *uids, const char *uid);
+
+/* ---- the search ---- */
+
+typedef struct {
+	GHashTable *uids; /* rdmad_pod_uids_new(): of the pods that have a log directory */
+	gboolean logs;	  /* the log directories are visible */
+	RdmadCgroupTree *tree;
+} RdmadPodScan;
+
+/* For RdmadJobClass, with a RdmadSysroot as input. */
+gpointer rdmad_pod_scan_run(gpointer root, const RdmadJob *job, GError **error);
+void rdmad_pod_scan_free(gpointer scan);
+/* Returns why no pod can be found, or NULL. */
+const char *rdmad_pod_scan_problem(const RdmadPodScan *scan);
+
+/* ---- cgroups that were found ---- */
 
 typedef struct RdmadPodCgroups RdmadPodCgroups;
 
-/* `allocations`: those that are loaded now. */
-RdmadPodCgroups *rdmad_pod_cgroups_new(const RdmadSysroot *root, RdmadAllocations *allocations);
+RdmadPodCgroups *rdmad_pod_cgroups_new(const RdmadSysroot *root);
 void rdmad_pod_cgroups_free(RdmadPodCgroups *cgroups);
 
-/* Returns TRUE, once, if "namespace/name" had two allocations for one container when rdmad was started: a later
- * pod had the name while the processes of the former one went on. */
-gboolean rdmad_pod_cgroups_take_doubled(RdmadPodCgroups *cgroups, const char *name);
-
-/* Notes that the pod was found.  `number`: of the youngest allocation that its name had then; 0: it is unknown
- * which are its.  `last`: the number of the youngest allocation of any pod. */
-void rdmad_pod_cgroups_add(RdmadPodCgroups *cgroups, const char *uid, const char *path,
-			   gint64 number, gint64 last);
-/* Return those numbers; 0: unknown, or the pod was not found. */
-gint64 rdmad_pod_cgroups_number(const RdmadPodCgroups *cgroups, const char *uid);
-gint64 rdmad_pod_cgroups_last(const RdmadPodCgroups *cgroups, const char *uid);
-void rdmad_pod_cgroups_forget_numbers(RdmadPodCgroups *cgroups, const char *uid);
+/* Notes that the pod was found. */
+void rdmad_pod_cgroups_add(RdmadPodCgroups *cgroups, const char *uid, const char *path);
 
 /* Notes the end of the pod, if it was found. */
 void rdmad_pod_cgroups_end(RdmadPodCgroups *cgroups, const char *uid);
@@ -36,5 +56,15 @@ void rdmad_pod_cgroups_end(RdmadPodCgroups *cgroups, const char *uid);
 gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char *uid,
 				     const char *path);
 
-/* Forgets the pods for whose UID, its first argument, `is_gone` returns TRUE; the second one is opaque. */
-void rdmad_pod_cgroups_remove(RdmadPodCgroups *cgroups, GHRFunc is_gone, gpointer data);
+/* Returns the path of the pod's cgroup; NULL: it has none, or has ended. */
+const char *rdmad_pod_cgroups_present(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
+				      const char *uid);
+/* Returns the path of the only cgroup of `uids` whose pod has not ended and is not in `known`; NULL: there is
+ * none, or several.  Both sets may be NULL. */
+const char *rdmad_pod_cgroups_newcomer(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
+				       const GPtrArray *uids, const GPtrArray *known);
+/* Returns whether one of the pods has not ended.  It may have no cgroup yet.  `uids` NULL: none. */
+gboolean rdmad_pod_cgroups_any(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
+			       const GPtrArray *uids);
+/* Forgets the pods that have neither a cgroup nor a log directory. */
+void rdmad_pod_cgroups_clean(RdmadPodCgroups *cgroups, const RdmadPodScan *scan);

@@ -4,6 +4,7 @@
 #include "service/pod-watch.h"
 
 #include <errno.h>
+#include <rdmad/cgroup-pod.h>
 #include <rdmad/clock.h>
 #include <rdmad/fd.h>
 #include <rdmad/inventory.h> /* rdmad_watch_free() */
@@ -13,17 +14,13 @@
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 
-#include "hardware/cgroup-tree.h"
 #include "hardware/sysroot.h"
+#include "service/allocations-private.h"
 #include "service/pod-cgroups.h"
 #include "service/pods-private.h"
 
-#define LOGS "var/log/pods"
-
 #define PODS_MAX    1024u /* limit of pods with allocations; kubelet's default is 110 */
-#define LOGS_MAX    4096u
 #define SETTLE_MS   20
 #define RETRY_MS    1000
 #define SCAN_GAP_US (200 * 1000)
@@ -45,21 +42,24 @@ static const guint ask_ms[] = { 50, 100, 100, 150, 200, 200, 500, 1000, 2000, 50
 
 /* A pod by its name, which a successor may have again. */
 typedef struct {
+	char *pod_namespace, *pod_name;
 	guint allocations;
-	gint64 youngest;       /* number of the youngest allocation that the name had */
 	char *uid, *path;      /* NULL: not found yet */
 	int directory, events; /* watches, or -1 */
 	RdmadPodLife life;     /* UNKNOWN: the pod is not found yet */
 	gboolean began;	       /* it had a process */
 	gboolean unread;       /* the last reading failed */
-	gboolean was_found;    /* this pod, or a former one of the name */
-	/* Two pods may have the name, and which of them has which allocation is unknown. */
-	gboolean is_doubled;
 	/* A cgroup of the name, which may be a former pod's, has no process or was removed. */
 	gboolean is_doubtful;
 	/* Monotonic times of the first and the last scan that found it lost; 0: it is not lost. */
 	gint64 lost_since_us;
 	gint64 lost_until_us;
+	/* Path of the only cgroup of the name whose pod had no allocation when it was found; NULL: none, or
+	 * several.  Once it has a process, the allocations that the name had then are its pod's. */
+	char *newcomer;
+	gint64 newcomer_last; /* number of the youngest of them */
+	gboolean newcomer_ran;
+	gboolean is_settled; /* they have the path */
 } Pod;
 
 struct RdmadPodWatch {
@@ -74,6 +74,7 @@ struct RdmadPodWatch {
 	RdmadPodCgroups *cgroups;
 	guint sought; /* number of pods that are not found */
 	guint ended;  /* number of pods that have ended, or may have */
+	RdmadEvent *settle;
 
 	int inotify; /* -1: not available */
 	RdmadEvent *readable;
@@ -90,61 +91,6 @@ struct RdmadPodWatch {
 	gboolean asking;
 	char *problem;
 };
-
-/* ---- the scan, on a worker ---- */
-
-typedef struct {
-	GHashTable *uids; /* "namespace/name" -> GPtrArray of uids */
-	gboolean logs;	  /* the log directories are visible */
-	RdmadCgroupTree *tree;
-} Scan;
-
-static void scan_free(gpointer data)
-{
-	Scan *scan = data;
-
-	g_hash_table_unref(scan->uids);
-	rdmad_cgroup_tree_free(scan->tree);
-	g_free(scan);
-}
-
-static char *name_of(const char *pod_namespace, const char *pod_name)
-{
-	return g_strdup_printf("%s/%s", pod_namespace, pod_name);
-}
-
-static void scan_add(Scan *scan, const char *directory_name)
-{
-	g_auto(RdmadPodLogDirectory) directory = { 0 };
-	g_autofree char *name = NULL;
-	GPtrArray *uids;
-
-	if (!rdmad_pod_log_directory_parse(directory_name, &directory))
-		return;
-	name = name_of(directory.pod_namespace, directory.pod_name);
-	uids = g_hash_table_lookup(scan->uids, name);
-	if (!uids) {
-		uids = g_ptr_array_new_with_free_func(g_free);
-		g_hash_table_insert(scan->uids, g_steal_pointer(&name), uids);
-	}
-	g_ptr_array_add(uids, g_steal_pointer(&directory.uid));
-}
-
-/* Reads the log directories first: a pod that is created in between has its cgroup by then. */
-static gpointer scan_run(gpointer input, const RdmadJob *job, GError **error)
-{
-	const RdmadSysroot *root = input;
-	g_auto(GStrv) directories = rdmad_sysroot_list(root, RDMAD_POD_LOGS, NULL);
-	Scan *scan = g_new0(Scan, 1);
-
-	scan->uids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
-					   (GDestroyNotify)g_ptr_array_unref);
-	scan->logs = directories != NULL;
-	for (guint i = 0; directories && directories[i] && i < LOGS_MAX; i++)
-		scan_add(scan, directories[i]);
-	scan->tree = rdmad_cgroup_tree_scan(root);
-	return scan;
-}
 
 /* ---- watches ---- */
 
@@ -179,7 +125,7 @@ static gboolean parent_remove(gpointer descriptor, gpointer pod, gpointer data)
 
 /* Returns TRUE if a directory was not watched before, so that entries may have been created in
  * it. */
-static gboolean parents_watch(RdmadPodWatch *watch, const Scan *scan)
+static gboolean parents_watch(RdmadPodWatch *watch, const RdmadPodScan *scan)
 {
 	const guint before = g_hash_table_size(watch->by_descriptor);
 
@@ -257,11 +203,45 @@ static void pod_set_doubtful(RdmadPodWatch *watch, Pod *pod, gboolean is_doubtfu
 	pod->is_doubtful = is_doubtful;
 }
 
-/* Kubelet allocates for a pod before it creates the cgroup: a younger allocation is that of another pod of the
- * name, or kubelet has admitted the pod again. */
+typedef struct {
+	const Pod *pod;
+	gboolean found;
+} Other;
+
+/* Returns the cgroup of the allocation's pod, or the one that settle() will set. */
+static const char *cgroup_of(const Pod *pod, const RdmadAllocation *allocation)
+{
+	if (allocation->pod_cgroup || !pod->newcomer_ran || allocation->number > pod->newcomer_last)
+		return allocation->pod_cgroup;
+	return pod->newcomer;
+}
+
+static void find_other(const RdmadAllocation *allocation, gpointer data)
+{
+	Other *other = data;
+	const Pod *pod = other->pod;
+
+	other->found |= g_strcmp0(allocation->pod_name, pod->pod_name) == 0 &&
+			g_strcmp0(allocation->pod_namespace, pod->pod_namespace) == 0 &&
+			g_strcmp0(cgroup_of(pod, allocation), pod->path) != 0;
+}
+
+/* Returns whether an allocation of the name may be another pod's. */
 static gboolean pod_may_be_former(const RdmadPodWatch *watch, const Pod *pod)
 {
-	return pod->uid && rdmad_pod_cgroups_number(watch->cgroups, pod->uid) < pod->youngest;
+	Other other = { pod, FALSE };
+
+	rdmad_allocations_foreach(watch->allocations, find_other, &other);
+	return other.found;
+}
+
+/* `path` NULL: none. */
+static void pod_set_newcomer(Pod *pod, const char *path, gint64 last)
+{
+	g_free(pod->newcomer);
+	pod->newcomer = g_strdup(path);
+	pod->newcomer_last = last;
+	pod->newcomer_ran = pod->is_settled = FALSE;
 }
 
 /* Searches again: another pod has the name, or the previous one was not found. */
@@ -272,7 +252,8 @@ static void pod_seek(RdmadPodWatch *watch, Pod *pod)
 		rdmad_pod_cgroups_end(watch->cgroups, pod->uid);
 	g_clear_pointer(&pod->uid, g_free);
 	g_clear_pointer(&pod->path, g_free);
-	pod->began = pod->is_doubled = FALSE;
+	pod_set_newcomer(pod, NULL, 0);
+	pod->began = FALSE;
 	pod->lost_since_us = 0;
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_UNKNOWN);
 }
@@ -298,10 +279,21 @@ static void pod_doubt(RdmadPodWatch *watch, Pod *pod)
 	ask_soon(watch);
 }
 
+/* The table must not change while it is judged. */
+static void settle_soon(RdmadPodWatch *watch, const Pod *pod)
+{
+	if (pod->newcomer && !pod->is_settled)
+		rdmad_event_arm(watch->settle, 0);
+}
+
 static void pod_begin(RdmadPodWatch *watch, Pod *pod)
 {
 	pod->began = TRUE;
 	pod_set_doubtful(watch, pod, FALSE);
+	if (g_strcmp0(pod->newcomer, pod->path) != 0)
+		return;
+	pod->newcomer_ran = TRUE;
+	settle_soon(watch, pod);
 }
 
 /* The allocations of the former pod of the name end by the next list. */
@@ -361,9 +353,7 @@ static gboolean pod_attach(RdmadPodWatch *watch, Pod *pod, const char *uid, cons
 	pod->events = watch_add(watch, events, IN_MODIFY, pod); /* cgroup v1 has no such file */
 	pod->uid = g_strdup(uid);
 	pod->path = g_strdup(path);
-	rdmad_pod_cgroups_add(watch->cgroups, uid, path, pod->is_doubled ? 0 : pod->youngest,
-			      watch->youngest);
-	pod->was_found = TRUE;
+	rdmad_pod_cgroups_add(watch->cgroups, uid, path);
 	pod->lost_since_us = 0;
 	pod_set_doubtful(watch, pod, FALSE);
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_ALIVE);
@@ -401,15 +391,15 @@ static void lost_seek_again(RdmadPodWatch *watch)
 
 /* ---- finding pods ---- */
 
-/* Attaches the pod to a cgroup of its name that has processes, or to any. */
+/* Attaches the pod to the first of the cgroups that has processes, or to the first. */
 static gboolean pod_attach_one(RdmadPodWatch *watch, Pod *pod, const GPtrArray *uids,
-			       const Scan *scan, gboolean populated)
+			       const RdmadPodScan *scan, gboolean populated)
 {
-	for (guint i = 0; i < uids->len; i++) {
+	for (guint i = 0; uids && i < uids->len; i++) {
 		const char *uid = uids->pdata[i];
-		const char *path = g_hash_table_lookup(scan->tree->pods, uid);
+		const char *path = rdmad_pod_cgroups_present(watch->cgroups, scan, uid);
 
-		if (path && !rdmad_pod_cgroups_has_ended(watch->cgroups, uid, path) &&
+		if (path &&
 		    (!populated ||
 		     rdmad_cgroup_state(watch->root, path) == RDMAD_CGROUP_POPULATED) &&
 		    pod_attach(watch, pod, uid, path))
@@ -418,94 +408,93 @@ static gboolean pod_attach_one(RdmadPodWatch *watch, Pod *pod, const GPtrArray *
 	return FALSE;
 }
 
-/* Returns the number of pods that may have the name.  `seen`: those of them that have a cgroup. */
-static guint pods_present(const RdmadPodWatch *watch, const GPtrArray *uids, const Scan *scan,
-			  guint *seen)
-{
-	guint n = 0;
-
-	*seen = 0;
-	for (guint i = 0; uids && i < uids->len; i++) {
-		const char *path = g_hash_table_lookup(scan->tree->pods, uids->pdata[i]);
-
-		if (rdmad_pod_cgroups_has_ended(watch->cgroups, uids->pdata[i], path))
-			continue;
-		n++;
-		*seen += path != NULL;
-	}
-	return n;
-}
-
-static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const Scan *scan)
+/* One that outlives its deletion is watched before its successor. */
+static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const RdmadPodScan *scan,
+		     GHashTable *all_owners)
 {
 	const GPtrArray *uids = g_hash_table_lookup(scan->uids, name);
-	guint seen;
-	const guint present = pods_present(watch, uids, scan, &seen);
+	const GPtrArray *owners = g_hash_table_lookup(all_owners, name);
 
-	pod->is_doubled |= seen > 1;
-	if (uids && (pod_attach_one(watch, pod, uids, scan, TRUE) ||
-		     pod_attach_one(watch, pod, uids, scan, FALSE)))
+	pod_set_newcomer(pod, rdmad_pod_cgroups_newcomer(watch->cgroups, scan, uids, owners),
+			 watch->youngest);
+	settle_soon(watch, pod);
+	if (pod_attach_one(watch, pod, owners, scan, TRUE) ||
+	    pod_attach_one(watch, pod, uids, scan, TRUE) ||
+	    pod_attach_one(watch, pod, uids, scan, FALSE))
 		return;
-	if (present && scan->tree->parents->len)
+	if (scan->tree->parents->len && rdmad_pod_cgroups_any(watch->cgroups, scan, uids))
 		pod_lose(pod);
 	else
 		pod->lost_since_us = 0;
 }
 
-static const char *scan_problem(const Scan *scan)
+static void owner_collect(const RdmadAllocation *allocation, gpointer owners)
 {
-	if (!scan->logs)
-		return "kubelet's directory /var/log/pods cannot be read";
-	if (!scan->tree->parents->len)
-		return "no cgroups of pods below /sys/fs/cgroup";
-	return NULL;
+	char uid[sizeof(((RdmadCgroupPod *)NULL)->uid)];
+
+	if (allocation->pod_cgroup && rdmad_cgroup_pod_path(allocation->pod_cgroup, uid))
+		rdmad_pod_uids_add(owners, allocation->pod_namespace, allocation->pod_name, uid);
 }
 
-static gboolean nothing_is_left(gpointer uid, gpointer cgroup, gpointer data)
+static void pods_find(RdmadPodWatch *watch, const RdmadPodScan *scan)
 {
-	const Scan *scan = data;
+	g_autoptr(GHashTable) owners = rdmad_pod_uids_new();
 	GHashTableIter iter;
-	gpointer uids;
+	gpointer name, pod;
 
-	if (g_hash_table_contains(scan->tree->pods, uid))
-		return FALSE;
-	g_hash_table_iter_init(&iter, scan->uids);
-	while (g_hash_table_iter_next(&iter, NULL, &uids))
-		if (g_ptr_array_find_with_equal_func(uids, uid, g_str_equal, NULL))
-			return FALSE;
-	return TRUE;
+	rdmad_allocations_foreach(watch->allocations, owner_collect, owners);
+	g_hash_table_iter_init(&iter, watch->by_name);
+	while (g_hash_table_iter_next(&iter, &name, &pod))
+		if (((Pod *)pod)->life == RDMAD_POD_LIFE_UNKNOWN)
+			pod_find(watch, pod, name, scan, owners);
+}
+
+static void settle(gpointer data)
+{
+	const RdmadPodWatch *watch = data;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, watch->by_name);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		Pod *pod = value;
+
+		if (!pod->newcomer || pod->is_settled)
+			continue;
+		pod->newcomer_ran |=
+			rdmad_cgroup_state(watch->root, pod->newcomer) == RDMAD_CGROUP_POPULATED;
+		if (!pod->newcomer_ran)
+			continue;
+		pod->is_settled = TRUE;
+		rdmad_allocations_set_pod_cgroup(watch->allocations, pod->pod_namespace,
+						 pod->pod_name, pod->newcomer, pod->newcomer_last);
+	}
 }
 
 static void scan_done(gpointer result, const GError *error, gpointer data)
 {
 	RdmadPodWatch *watch = data;
 	const gboolean again = watch->again;
-	GHashTableIter iter;
-	gpointer name, pod;
 
 	watch->scan = NULL;
 	watch->again = FALSE;
 	if (!result)
 		return;
-	set_problem(watch, scan_problem(result));
-	if (!scan_problem(result))
-		rdmad_pod_cgroups_remove(watch->cgroups, nothing_is_left, result);
-	g_hash_table_iter_init(&iter, watch->by_name);
-	while (g_hash_table_iter_next(&iter, &name, &pod))
-		if (((Pod *)pod)->life == RDMAD_POD_LIFE_UNKNOWN)
-			pod_find(watch, pod, name, result);
+	set_problem(watch, rdmad_pod_scan_problem(result));
+	rdmad_pod_cgroups_clean(watch->cgroups, result);
+	pods_find(watch, result);
 	if (!watch->sought)
 		g_hash_table_foreach_remove(watch->by_descriptor, parent_remove, watch);
 	else if (parents_watch(watch, result) || again)
 		seek_again(watch);
-	scan_free(result);
+	rdmad_pod_scan_free(result);
 }
 
 static const RdmadJobClass scan_class = {
 	.name = "cgroups of pods",
-	.run = scan_run,
+	.run = rdmad_pod_scan_run,
 	.done = scan_done,
-	.free_result = scan_free,
+	.free_result = rdmad_pod_scan_free,
 };
 
 static void seek_now(gpointer data)
@@ -603,27 +592,53 @@ static void ask_now(gpointer data)
 	rdmad_pods_refresh(watch->pods, NULL, asked, watch);
 }
 
-static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gint64 *found,
+/* A cgroup is not gone if that of all pods of its class is not visible either. */
+static gboolean class_is_visible(const RdmadPodWatch *watch, const char *cgroup)
+{
+	g_autofree char *parent = g_path_get_dirname(cgroup);
+
+	return rdmad_sysroot_exists(watch->root, parent);
+}
+
+/* Reads the cgroup of a pod that is not watched: it is not found since rdmad was started, or another one of its
+ * name is. */
+static RdmadPodLife life_of_cgroup(const RdmadPodWatch *watch, const char *cgroup)
+{
+	switch (rdmad_cgroup_state(watch->root, cgroup)) {
+	case RDMAD_CGROUP_EMPTY:
+		return RDMAD_POD_LIFE_EMPTY;
+	case RDMAD_CGROUP_GONE:
+		return class_is_visible(watch, cgroup) ? RDMAD_POD_LIFE_GONE
+						       : RDMAD_POD_LIFE_UNKNOWN;
+	case RDMAD_CGROUP_POPULATED:
+	case RDMAD_CGROUP_UNREADABLE:
+		break;
+	}
+	return RDMAD_POD_LIFE_ALIVE;
+}
+
+static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, const char *pod_cgroup,
 			    gpointer data)
 {
 	RdmadPodWatch *watch = data;
-	g_autofree char *name = name_of(pod_namespace, pod_name);
+	g_autofree char *name = rdmad_pod_name(pod_namespace, pod_name);
 	Pod *pod = g_hash_table_lookup(watch->by_name, name);
 
+	if (pod && pod_is_silent(pod))
+		pod_update(watch, pod);
+	if (pod_cgroup && (!pod || g_strcmp0(pod_cgroup, pod->path) != 0))
+		return life_of_cgroup(watch, pod_cgroup);
 	if (!pod)
 		return RDMAD_POD_LIFE_UNKNOWN;
-	if (pod_is_silent(pod))
-		pod_update(watch, pod);
 	if (pod_is_lost(watch, pod))
 		return RDMAD_POD_LIFE_GONE; /* it ended unobserved */
 	if (pod->lost_since_us)
 		lost_seek_again(watch);
-	/* Its first process is still to start, or it ended before that: kubelet removes the cgroup
-	 * later. */
-	if (pod->life == RDMAD_POD_LIFE_ALIVE && !pod->began)
-		return RDMAD_POD_LIFE_UNKNOWN;
-	*found = pod->uid ? rdmad_pod_cgroups_last(watch->cgroups, pod->uid) : 0;
-	return pod->life;
+	if (pod->life != RDMAD_POD_LIFE_ALIVE || pod->began)
+		return pod->life;
+	/* The pod had a process if the allocation has its cgroup.  Otherwise its first process is still to
+	 * start, or it ended before that: kubelet removes the cgroup later. */
+	return pod_cgroup && !pod->unread ? RDMAD_POD_LIFE_EMPTY : RDMAD_POD_LIFE_UNKNOWN;
 }
 
 /* ---- allocations ---- */
@@ -632,6 +647,9 @@ static void pod_free(gpointer data)
 {
 	Pod *pod = data;
 
+	g_free(pod->pod_namespace);
+	g_free(pod->pod_name);
+	g_free(pod->newcomer);
 	g_free(pod->uid);
 	g_free(pod->path);
 	g_free(pod);
@@ -646,34 +664,26 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 	watch->youngest = MAX(watch->youngest, allocation->number);
 	if (!allocation->pod_name || watch->inotify < 0)
 		return;
-	name = name_of(allocation->pod_namespace, allocation->pod_name);
+	name = rdmad_pod_name(allocation->pod_namespace, allocation->pod_name);
 	pod = g_hash_table_lookup(watch->by_name, name);
 	if (!pod) {
 		if (g_hash_table_size(watch->by_name) >= PODS_MAX)
 			return;
 		pod = g_new0(Pod, 1);
+		pod->pod_namespace = g_strdup(allocation->pod_namespace);
+		pod->pod_name = g_strdup(allocation->pod_name);
 		pod->directory = pod->events = -1;
-		pod->is_doubled = rdmad_pod_cgroups_take_doubled(watch->cgroups, name);
 		watch->sought++;
 		g_hash_table_insert(watch->by_name, g_steal_pointer(&name), pod);
 	} else if (is_over(pod->life)) {
 		/* Kubelet allocates nothing to a pod that has ended, so this is its successor. */
 		pod_seek(watch, pod);
 	}
-	pod->youngest = MAX(pod->youngest, allocation->number);
 	pod->allocations++;
+	if (!allocation->pod_cgroup)
+		pod->is_settled = FALSE;
+	settle_soon(watch, pod);
 	seek_again(watch);
-}
-
-/* The allocation of a container ended, and the pod has others: they may be those of another pod of the name. */
-static void pod_lose_owner(RdmadPodWatch *watch, Pod *pod)
-{
-	if (is_over(pod->life))
-		return;
-	if (pod->uid)
-		rdmad_pod_cgroups_forget_numbers(watch->cgroups, pod->uid);
-	else if (!pod->was_found)
-		pod->is_doubled = TRUE;
 }
 
 static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *watch)
@@ -683,15 +693,12 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 
 	if (!allocation->pod_name)
 		return;
-	name = name_of(allocation->pod_namespace, allocation->pod_name);
+	name = rdmad_pod_name(allocation->pod_namespace, allocation->pod_name);
 	pod = g_hash_table_lookup(watch->by_name, name);
 	if (!pod)
 		return;
-	if (--pod->allocations) {
-		if (allocation->container)
-			pod_lose_owner(watch, pod);
+	if (--pod->allocations)
 		return;
-	}
 	pod_unwatch(watch, pod);
 	if (is_over(pod->life) && pod->uid)
 		rdmad_pod_cgroups_end(watch->cgroups, pod->uid);
@@ -749,8 +756,9 @@ RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, Rdmad
 	watch->allocations = allocations;
 	watch->pods = pods;
 	watch->by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, pod_free);
-	watch->cgroups = rdmad_pod_cgroups_new(root, allocations);
+	watch->cgroups = rdmad_pod_cgroups_new(root);
 	watch->by_descriptor = g_hash_table_new(NULL, NULL);
+	watch->settle = rdmad_loop_add_timer(loop, NULL, settle, watch);
 	watch->seek = rdmad_loop_add_timer(loop, NULL, seek_now, watch);
 	watch->seek_lost = rdmad_loop_add_timer(loop, NULL, seek_lost, watch);
 	watch->ask = rdmad_loop_add_timer(loop, NULL, ask_now, watch);
@@ -769,6 +777,7 @@ void rdmad_pod_watch_free(RdmadPodWatch *watch)
 	rdmad_watch_free(watch->watch);
 	rdmad_job_cancel(watch->scan);
 	rdmad_event_free(watch->readable);
+	rdmad_event_free(watch->settle);
 	rdmad_event_free(watch->seek);
 	rdmad_event_free(watch->seek_lost);
 	rdmad_event_free(watch->ask);

@@ -8,9 +8,9 @@
  * not found, the directories in which it will appear are watched too; otherwise each pod has two
  * watches, and nothing is polled.
  *
- * Another pod may have the name while the processes of one go on whose deletion was forced.  Its
- * allocations are younger than the finding of the first one's cgroup, whose end says nothing about
- * them.
+ * Another pod may have the name while the processes of one go on whose deletion was forced.  So the
+ * cgroup of a pod becomes part of its allocations when it is found; a later pod of the name has
+ * another one.
  *
  * If cgroups or log directories are not visible, as in a container without these mounts, all pods
  * are UNKNOWN, and only podresources shows their end.

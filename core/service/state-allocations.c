@@ -11,16 +11,18 @@ static const char *const sql[STATE_N_STATEMENTS] = {
 	[STATE_COMMIT] = "COMMIT",
 	[STATE_LOAD_ALLOCATIONS] =
 		"SELECT seq, id, resource, owner, pod_namespace, pod_name, container,"
-		" since_us, mode, boot, kubelet, slots, devices FROM allocations ORDER BY seq",
+		" since_us, mode, boot, kubelet, slots, devices, pod_cgroup FROM allocations ORDER "
+		"BY "
+		"seq",
 	[STATE_LOAD_ATTACHMENTS] = "SELECT allocation, netns, interface, rdma_device, addresses,"
 				   " gid_index FROM attachments ORDER BY allocation, position",
 	[STATE_INSERT_ALLOCATION] =
 		"INSERT INTO allocations (seq, id, resource, owner, pod_namespace, pod_name,"
-		" container, since_us, mode, boot, kubelet, slots, devices)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-	[STATE_UPDATE_ALLOCATION] =
-		"UPDATE allocations SET pod_namespace = ?5, pod_name = ?6,"
-		" container = ?7, mode = ?9, boot = ?10, kubelet = ?11 WHERE seq = ?1",
+		" container, since_us, mode, boot, kubelet, slots, devices, pod_cgroup)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+	[STATE_UPDATE_ALLOCATION] = "UPDATE allocations SET pod_namespace = ?5, pod_name = ?6,"
+				    " container = ?7, mode = ?9, boot = ?10, kubelet = ?11, "
+				    "pod_cgroup = ?14 WHERE seq = ?1",
 	[STATE_DELETE_ALLOCATION] = "DELETE FROM allocations WHERE seq = ?1",
 	[STATE_INSERT_ATTACHMENT] =
 		"INSERT INTO attachments (allocation, position, netns, interface,"
@@ -75,6 +77,7 @@ static gboolean write_row(RdmadState *state, RdmadStatement which,
 	bind_text(st, 9, allocation->mode);
 	bind_text(st, 10, allocation->boot);
 	bind_text(st, 11, allocation->kubelet);
+	bind_text(st, 14, allocation->pod_cgroup);
 	if (which == STATE_INSERT_ALLOCATION) {
 		bind_text(st, 2, allocation->id);
 		bind_text(st, 3, allocation->resource);
@@ -226,6 +229,7 @@ static RdmadAllocation *read_allocation(Rows *allocations, Rows *attachments)
 	allocation->kubelet = text_at(allocations, 10);
 	allocation->slots = lines_at(allocations, 11);
 	allocation->devices = lines_at(allocations, 12);
+	allocation->pod_cgroup = text_at(allocations, 13);
 	read_attachments(attachments, allocation);
 	return allocation;
 }

@@ -24,7 +24,7 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 			      "PRAGMA synchronous = FULL;"
 			      "PRAGMA journal_size_limit = 4194304;";
 
-/* The columns of version 6. */
+/* The columns of version 6, without the end of the list. */
 #define ALLOCATIONS_6                                                                              \
 	"("                                                                                        \
 	"  seq INTEGER PRIMARY KEY,"                                                               \
@@ -35,8 +35,9 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 	"  since_us INTEGER NOT NULL,"                                                             \
 	"  mode TEXT, boot TEXT, kubelet TEXT,"                                                    \
 	"  slots TEXT NOT NULL,"  /* one a line */                                                 \
-	"  devices TEXT NOT NULL" /* the same */                                                   \
-	") STRICT;"
+	"  devices TEXT NOT NULL" /* the same */
+#define ALLOCATIONS_END ") STRICT;"
+#define POD_CGROUP	"pod_cgroup TEXT"
 /* After the first one. */
 #define ATTACHMENTS_6                                                                              \
 	"  position INTEGER NOT NULL,"                                                             \
@@ -52,7 +53,8 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
  * of its first opening.  The names are quoted as ALTER TABLE leaves them, so that all databases have
  * one schema (rdmad_state_schema_differs()). */
 static const char newest[] =
-	"CREATE TABLE \"allocations\" " ALLOCATIONS_6 "CREATE TABLE \"attachments\" ("
+	"CREATE TABLE \"allocations\" " ALLOCATIONS_6 ", " POD_CGROUP ALLOCATIONS_END
+	"CREATE TABLE \"attachments\" ("
 	"  allocation INTEGER NOT NULL REFERENCES \"allocations\" ON DELETE CASCADE," ATTACHMENTS_6;
 
 /* Entry N migrates version N to N + 1.  Released entries must not be changed. */
@@ -116,7 +118,7 @@ static const char *const migrations[] = {
 	"DROP TABLE slots;",
 	/* The table of allocations finds an allocation by its id, and the database by its number:
 	 * an index of ids is a second page to write and sync. */
-	"CREATE TABLE numbered " ALLOCATIONS_6
+	"CREATE TABLE numbered " ALLOCATIONS_6 ALLOCATIONS_END
 	"INSERT INTO numbered SELECT seq, id, resource, owner, pod_namespace, pod_name, container,"
 	"  since_us, mode, boot, kubelet, slots, devices FROM allocations;"
 	"CREATE TABLE attachments_of_numbered ("
@@ -126,6 +128,8 @@ static const char *const migrations[] = {
 	"DROP TABLE allocations;"
 	"ALTER TABLE numbered RENAME TO allocations;"
 	"ALTER TABLE attachments_of_numbered RENAME TO attachments;",
+	/* The processes of a pod may go on while a later one has its name. */
+	"ALTER TABLE allocations ADD COLUMN " POD_CGROUP ";",
 };
 
 static gboolean set_damaged(RdmadState *state, GError **error, const char *how)

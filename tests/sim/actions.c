@@ -180,7 +180,6 @@ static void kubelet_restart(void)
 	const guint how = decide(actions.decisions, DECIDE_HOW, 2 * G_N_ELEMENTS(pauses_us));
 
 	admission_given_up();
-	forced_unseen(clock_now_us()); /* it may admit the pod of a name again */
 	judge_restarted(how >= G_N_ELEMENTS(pauses_us));
 	kubelet_stop(how >= G_N_ELEMENTS(pauses_us));
 	actions.later_us[LATER_KUBELET] = clock_now_us() + pauses_us[how % G_N_ELEMENTS(pauses_us)];

@@ -206,13 +206,13 @@ static struct {
 static guint n_watched;
 static gboolean judging;
 
-static RdmadPodLife life_known(const char *pod_namespace, const char *pod_name, gint64 *found,
-			       gpointer data)
+static RdmadPodLife life_known(const char *pod_namespace, const char *pod_name,
+			       const char *pod_cgroup, gpointer data)
 {
 	RdmadPodLife life;
 
 	judging = planted == PLANT_EVENTS_ALONE;
-	life = watched[n_watched - 1].life(pod_namespace, pod_name, found,
+	life = watched[n_watched - 1].life(pod_namespace, pod_name, pod_cgroup,
 					   watched[n_watched - 1].data);
 	judging = FALSE;
 	return life;

@@ -10,7 +10,6 @@
 #include "descriptors.h"
 #include "disk.h"
 #include "fetcher.h"
-#include "forced.h"
 #include "ipam.h"
 #include "judge.h"
 #include "kubelet.h"
@@ -257,7 +256,6 @@ static void live(void)
 		turns_without_rdmad(clock_now_us() + SCRIPT_US);
 	if (judge_verdict())
 		return;
-	forced_unseen(clock_now_us()); /* which cgroup is whose is not written down */
 	how = life_run(node_successor_options());
 	world.totals.lives++;
 	if (judge_verdict())

@@ -55,7 +55,10 @@ struct RdmadAllocation {
 	char *mode;	/* "shared", "exclusive", "shared-multi" (each slot becomes its own
 		     * interface); NULL: unknown */
 	char *pod_namespace, *pod_name; /* NULL until podresources lists the pod */
-	char *container;      /* NULL while the pod is unknown, and for an init container, which
+	char *pod_cgroup; /* path relative to the sysroot, with the pod's UID at its end; NULL until
+			   * the cgroup is found, and if another pod of the name may be the holder:
+			   * podresources has no UIDs */
+	char *container; /* NULL while the pod is unknown, and for an init container, which
 				 * podresources does not list */
 	char *boot, *kubelet; /* boot and kubelet that gave or listed it with its slots last; NULL:
 				 * unknown */
@@ -186,11 +189,10 @@ typedef enum {
 	RDMAD_POD_LIFE_GONE,
 } RdmadPodLife;
 
-/* Called for each allocation of a List, and for holders at Allocate; must not block.  `found`, which is 0 before
- * the call, gets the number of the youngest allocation when the pod's cgroup was found: a younger one of its name
- * is that of a later pod, or kubelet has admitted the pod again. */
+/* Called for each allocation of a List, and for holders at Allocate; must not block.  `pod_cgroup` NULL: of any pod
+ * that has the name. */
 typedef RdmadPodLife (*RdmadPodLifeFunc)(const char *pod_namespace, const char *pod_name,
-					 gint64 *found, gpointer data);
+					 const char *pod_cgroup, gpointer data);
 
 /* Sets the source of rdmad_allocations_pod_life().  `life` NULL: every pod is UNKNOWN. */
 RDMAD_API void rdmad_allocations_set_liveness(RdmadAllocations *allocations, RdmadPodLifeFunc life,

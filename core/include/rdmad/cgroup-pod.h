@@ -23,3 +23,5 @@ RDMAD_API gboolean rdmad_cgroup_pod_parse(const char *text, RdmadCgroupPod *pod)
 /* Parses the name of a directory below "kubepods" into `uid`, of 37 bytes.  Returns FALSE if it is not a
  * pod's. */
 RDMAD_API gboolean rdmad_cgroup_pod_directory(const char *name, char *uid);
+/* The same for the path of the directory. */
+RDMAD_API gboolean rdmad_cgroup_pod_path(const char *path, char *uid);

@@ -228,8 +228,8 @@ static void test_each_container_gets_a_allocation_of_its_own(Fixture *f, gconstp
 	g_assert_cmpuint(rdmad_allocations_count(f->allocations), ==, 2);
 }
 
-static RdmadPodLife always_alive(const char *pod_namespace, const char *pod_name, gint64 *found,
-				 gpointer data)
+static RdmadPodLife always_alive(const char *pod_namespace, const char *pod_name,
+				 const char *pod_cgroup, gpointer data)
 {
 	return RDMAD_POD_LIFE_ALIVE;
 }

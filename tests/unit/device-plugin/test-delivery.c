@@ -357,7 +357,7 @@ static void test_a_specification_that_was_removed_is_not_relied_upon(Fixture *f,
 
 #define STALE "0123456789abcdef"
 
-static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gint64 *found,
+static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, const char *pod_cgroup,
 			    gpointer data)
 {
 	return *(const RdmadPodLife *)data;

@@ -13,7 +13,7 @@
 #define SECOND	    G_USEC_PER_SEC
 #define SOME_MODULE ((RdmadModule *)0x10)
 
-static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, gint64 *found,
+static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, const char *pod_cgroup,
 			    gpointer data)
 {
 	g_assert_cmpstr(pod_namespace, ==, "ns");

@@ -60,14 +60,14 @@ static void test_a_slot_that_moved_is_of_a_new_allocation(AllocationsFixture *f,
 	allocations_fixture_expect(f, "a=after");
 }
 
-static RdmadPodLife every_pod_lives(const char *pod_namespace, const char *pod_name, gint64 *found,
-				    gpointer data)
+static RdmadPodLife every_pod_lives(const char *pod_namespace, const char *pod_name,
+				    const char *pod_cgroup, gpointer data)
 {
 	return RDMAD_POD_LIFE_ALIVE;
 }
 
 static RdmadPodLife every_pod_is_gone(const char *pod_namespace, const char *pod_name,
-				      gint64 *found, gpointer data)
+				      const char *pod_cgroup, gpointer data)
 {
 	return RDMAD_POD_LIFE_GONE;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/pod-cgroups.h"
 
-#include "allocations-fixture.h"
 #include "hardware/sysroot.h"
 #include "../scratch.h"
 #include "../support/unit.h"
 
-#define UID "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
+#define UID   "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
+#define OTHER "77777777-1d9c-4bfb-9c3c-5d1f0a3c77aa"
+#define PODS  "sys/fs/cgroup/kubepods/burstable/pod"
+#define LOGS  "var/log/pods/ns_train-0_"
 
 typedef struct {
-	AllocationsFixture base; /* first: its functions take the fixture */
 	char *root;
 	RdmadSysroot *sysroot;
 	RdmadPodCgroups *cgroups;
@@ -19,11 +20,10 @@ static void setup(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
 
-	allocations_fixture_setup(&f->base, NULL);
 	f->root = scratch_new();
 	f->sysroot = rdmad_sysroot_new(f->root, &error);
 	g_assert_no_error(error);
-	f->cgroups = rdmad_pod_cgroups_new(f->sysroot, f->base.allocations);
+	f->cgroups = rdmad_pod_cgroups_new(f->sysroot);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -31,7 +31,6 @@ static void teardown(Fixture *f, gconstpointer data)
 	rdmad_pod_cgroups_free(f->cgroups);
 	rdmad_sysroot_free(f->sysroot);
 	scratch_free(f->root);
-	allocations_fixture_teardown(&f->base, NULL);
 }
 
 static void make(const Fixture *f)
@@ -55,7 +54,7 @@ static void test_an_ended_pod_may_have_its_uid_again(Fixture *f, gconstpointer d
 {
 	make(f);
 	g_assert_false(rdmad_pod_cgroups_has_ended(f->cgroups, UID, "pod"));
-	rdmad_pod_cgroups_add(f->cgroups, UID, "pod", 3, 5);
+	rdmad_pod_cgroups_add(f->cgroups, UID, "pod");
 	g_assert_false(rdmad_pod_cgroups_has_ended(f->cgroups, UID, "pod"));
 	rdmad_pod_cgroups_end(f->cgroups, UID);
 	g_assert_true(rdmad_pod_cgroups_has_ended(f->cgroups, UID, "pod"));
@@ -64,19 +63,60 @@ static void test_an_ended_pod_may_have_its_uid_again(Fixture *f, gconstpointer d
 	g_assert_false(rdmad_pod_cgroups_has_ended(f->cgroups, UID, "pod"));
 }
 
-static void test_a_cgroup_keeps_the_number_of_its_finding(Fixture *f, gconstpointer data)
+static void make_all(const Fixture *f, const char *path)
 {
-	make(f);
-	g_assert_cmpint(rdmad_pod_cgroups_number(f->cgroups, UID), ==, 0);
-	rdmad_pod_cgroups_add(f->cgroups, UID, "pod", 3, 5);
-	rdmad_pod_cgroups_add(f->cgroups, UID, "pod", 7, 8);
-	g_assert_cmpint(rdmad_pod_cgroups_number(f->cgroups, UID), ==, 3);
-	g_assert_cmpint(rdmad_pod_cgroups_last(f->cgroups, UID), ==, 5);
-	make_again(f);
-	rdmad_pod_cgroups_add(f->cgroups, UID, "pod", 7, 8);
-	g_assert_cmpint(rdmad_pod_cgroups_number(f->cgroups, UID), ==, 7);
-	rdmad_pod_cgroups_forget_numbers(f->cgroups, UID);
-	g_assert_cmpint(rdmad_pod_cgroups_number(f->cgroups, UID), ==, 0);
+	g_autofree char *full = g_build_filename(f->root, path, NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(full, 0700), ==, 0);
+}
+
+/* Each pod of the name: whether it has a cgroup, has ended, has an allocation. */
+static const struct {
+	struct {
+		gboolean cgroup, ended, known;
+	} pods[2];
+	const char *newcomer;
+} newcomers[] = {
+	{ { { 0, 0, 0 }, { 0, 0, 0 } }, NULL },	      { { { 1, 0, 0 }, { 0, 0, 0 } }, PODS UID },
+	{ { { 1, 0, 1 }, { 0, 0, 0 } }, NULL },	      { { { 1, 1, 0 }, { 0, 0, 0 } }, NULL },
+	{ { { 1, 0, 0 }, { 1, 0, 0 } }, NULL },	      { { { 1, 0, 1 }, { 1, 0, 0 } }, PODS OTHER },
+	{ { { 1, 1, 0 }, { 1, 0, 0 } }, PODS OTHER }, { { { 0, 0, 1 }, { 1, 0, 0 } }, PODS OTHER },
+	{ { { 1, 0, 1 }, { 1, 0, 1 } }, NULL },
+};
+
+static void test_a_newcomer_is_the_only_pod_without_allocations(Fixture *f, gconstpointer data)
+{
+	static const char *const uids[] = { UID, OTHER };
+
+	for (guint i = 0; i < G_N_ELEMENTS(newcomers); i++) {
+		Fixture one = { 0 };
+		g_autoptr(GPtrArray) known = g_ptr_array_new();
+		RdmadPodScan *scan;
+
+		g_test_message("case %u", i);
+		setup(&one, NULL);
+		make_all(&one, "sys/fs/cgroup/cgroup.controllers");
+		for (guint n = 0; n < G_N_ELEMENTS(uids); n++) {
+			g_autofree char *cgroup = g_strconcat(PODS, uids[n], NULL);
+			g_autofree char *logs = g_strconcat(LOGS, uids[n], NULL);
+
+			make_all(&one, logs);
+			if (newcomers[i].pods[n].cgroup)
+				make_all(&one, cgroup);
+			rdmad_pod_cgroups_add(one.cgroups, uids[n], cgroup);
+			if (newcomers[i].pods[n].ended)
+				rdmad_pod_cgroups_end(one.cgroups, uids[n]);
+			if (newcomers[i].pods[n].known)
+				g_ptr_array_add(known, (gpointer)uids[n]);
+		}
+		scan = rdmad_pod_scan_run(one.sysroot, NULL, NULL);
+		g_assert_cmpstr(rdmad_pod_cgroups_newcomer(
+					one.cgroups, scan,
+					g_hash_table_lookup(scan->uids, "ns/train-0"), known),
+				==, newcomers[i].newcomer);
+		rdmad_pod_scan_free(scan);
+		teardown(&one, NULL);
+	}
 }
 
 #define TEST(name)                                                                                 \
@@ -84,6 +124,6 @@ static void test_a_cgroup_keeps_the_number_of_its_finding(Fixture *f, gconstpoin
 
 const UnitTest unit_tests[] = {
 	TEST(an_ended_pod_may_have_its_uid_again),
-	TEST(a_cgroup_keeps_the_number_of_its_finding),
+	TEST(a_newcomer_is_the_only_pod_without_allocations),
 	{ 0 },
 };

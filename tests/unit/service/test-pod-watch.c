@@ -115,6 +115,19 @@ static void nothing(gpointer data)
 {
 }
 
+static void watch_begin(Fixture *f)
+{
+	f->pods = rdmad_pods_new(f->base.loop, f->sysroot, f->base.allocations, f->base.dir);
+	f->watch = rdmad_pod_watch_new(f->base.loop, f->workers, f->sysroot, f->base.allocations,
+				       f->pods);
+}
+
+static void watch_end(Fixture *f)
+{
+	rdmad_pods_free(f->pods);
+	rdmad_pod_watch_free(f->watch);
+}
+
 static void setup(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -130,17 +143,14 @@ static void setup(Fixture *f, gconstpointer data)
 	f->workers = rdmad_workers_new(f->base.loop, 1, NULL);
 	f->sysroot = rdmad_sysroot_new(f->root, &error);
 	g_assert_no_error(error);
-	f->pods = rdmad_pods_new(f->base.loop, f->sysroot, f->base.allocations, f->base.dir);
-	f->watch = rdmad_pod_watch_new(f->base.loop, f->workers, f->sysroot, f->base.allocations,
-				       f->pods);
+	watch_begin(f);
 	f->tick = rdmad_loop_add_timer(f->base.loop, NULL, nothing, NULL);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	rdmad_event_free(f->tick);
-	rdmad_pods_free(f->pods);
-	rdmad_pod_watch_free(f->watch);
+	watch_end(f);
 	rdmad_workers_free(f->workers);
 	rdmad_sysroot_free(f->sysroot);
 	rdmad_grpc_server_free(f->server);
@@ -173,9 +183,7 @@ static void run_for(Fixture *f, guint ms)
 
 static RdmadPodLife life(const Fixture *f)
 {
-	gint64 found = 0;
-
-	return f->base.allocations->life("ns", "train-0", &found, f->base.allocations->life_data);
+	return rdmad_allocations_pod_life(f->base.allocations, "ns", "train-0");
 }
 
 static guint count(const Fixture *f)
@@ -366,6 +374,13 @@ static void test_an_end_that_could_not_be_read_is_seen_later(Fixture *f, gconstp
 	RUN_UNTIL(f, count(f) == 0);
 }
 
+static void make_successor(const Fixture *f)
+{
+	make(f, LOGS "/ns_train-0_" OTHER);
+	make(f, V2 "/pod" OTHER);
+	populate(f, V2 "/pod" OTHER);
+}
+
 static void test_a_successor_of_the_same_name_is_another_pod(Fixture *f, gconstpointer data)
 {
 	watch_pod(f);
@@ -375,9 +390,7 @@ static void test_a_successor_of_the_same_name_is_another_pod(Fixture *f, gconstp
 	f->text = "train-0=a,b";
 	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_UNKNOWN);
-	make(f, LOGS "/ns_train-0_" OTHER);
-	make(f, V2 "/pod" OTHER);
-	populate(f, V2 "/pod" OTHER);
+	make_successor(f);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
 }
 
@@ -400,12 +413,70 @@ static void test_a_successor_outlives_a_pod_that_goes_on(Fixture *f, gconstpoint
 	RUN_UNTIL(f, count(f) == 1);
 	allocations_fixture_expect(&f->base, "b=train-0");
 	g_assert_cmpint(life(f), ==, RDMAD_POD_LIFE_UNKNOWN);
-	make(f, LOGS "/ns_train-0_" OTHER);
-	make(f, V2 "/pod" OTHER);
-	populate(f, V2 "/pod" OTHER);
+	make_successor(f);
 	take_away(f, POD);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
 	g_assert_cmpuint(count(f), ==, 1);
+}
+
+/* Of the newest allocation. */
+static const char *cgroup_of(Fixture *f)
+{
+	const GList *last = f->base.allocations->order.tail;
+
+	return last ? ((const RdmadAllocationRecord *)last->data)->allocation->pod_cgroup : NULL;
+}
+
+/* A kubelet that is restarted meanwhile vouches only for what it lists. */
+static void test_a_pod_outlives_its_deletion_while_rdmad_is_restarted(Fixture *f,
+								      gconstpointer data)
+{
+	watch_pod(f);
+	RUN_UNTIL(f, g_strcmp0(cgroup_of(f), POD) == 0);
+	g_free(allocations_fixture_must_grant(&f->base, "b"));
+	f->text = "train-0=b";
+	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+	RUN_UNTIL(f, has_text(f, "b=train-0"));
+	make_successor(f);
+	for (guint i = 0; i < 2; i++) {
+		watch_end(f);
+		allocations_fixture_reopen(&f->base);
+		watch_begin(f);
+		rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+		RUN_UNTIL(f, g_strcmp0(cgroup_of(f), V2 "/pod" OTHER) == 0);
+		f->lists = 0;
+		rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+		RUN_UNTIL(f, f->lists > 0);
+		run_for(f, 100);
+		allocations_fixture_expect(&f->base, "a=train-0 b=train-0");
+	}
+	empty(f, POD);
+	RUN_UNTIL(f, count(f) == 1);
+	allocations_fixture_expect(&f->base, "b=train-0");
+}
+
+/* The cgroup was removed while rdmad was down. */
+static void test_a_pod_that_ended_unseen_is_gone(Fixture *f, gconstpointer data)
+{
+	watch_pod(f);
+	RUN_UNTIL(f, g_strcmp0(cgroup_of(f), POD) == 0);
+	watch_end(f);
+	take_away(f, POD);
+	allocations_fixture_reopen(&f->base);
+	watch_begin(f);
+	f->text = "";
+	RUN_UNTIL(f, count(f) == 0);
+	g_assert_cmpuint(f->turns, <, 10000 / TICK_MS);
+}
+
+static void test_an_allocation_of_another_boot_has_no_cgroup(Fixture *f, gconstpointer data)
+{
+	rdmad_allocations_set_boot(f->base.allocations, "b1");
+	watch_pod(f);
+	RUN_UNTIL(f, g_strcmp0(cgroup_of(f), POD) == 0);
+	rdmad_allocations_set_boot(f->base.allocations, "b2");
+	g_assert_true(rdmad_allocations_begin_boot(f->base.allocations, TRUE));
+	g_assert_null(cgroup_of(f));
 }
 
 static guint watches(void)
@@ -443,9 +514,7 @@ static void test_a_successor_does_not_have_the_cgroup_of_an_ended_pod(Fixture *f
 	RUN_UNTIL(f, watches() == 3); /* log directories, kubepods, burstable */
 	run_for(f, 300);
 	g_assert_cmpuint(rdmad_pod_watch_count(f->watch), ==, 0);
-	make(f, LOGS "/ns_train-0_" OTHER);
-	make(f, V2 "/pod" OTHER);
-	populate(f, V2 "/pod" OTHER);
+	make_successor(f);
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
 	take_away(f, POD);
 	run_for(f, 100);
@@ -525,6 +594,9 @@ const UnitTest unit_tests[] = {
 	TEST(an_end_that_could_not_be_read_is_seen_later),
 	TEST(a_successor_of_the_same_name_is_another_pod),
 	TEST(a_successor_outlives_a_pod_that_goes_on),
+	TEST(a_pod_outlives_its_deletion_while_rdmad_is_restarted),
+	TEST(a_pod_that_ended_unseen_is_gone),
+	TEST(an_allocation_of_another_boot_has_no_cgroup),
 	TEST(a_successor_does_not_have_the_cgroup_of_an_ended_pod),
 	TEST(a_static_pod_has_its_uid_again),
 	TEST(a_scan_that_is_refused_is_repeated),

@@ -246,9 +246,10 @@ static char *text_of(const RdmadAllocation *allocation)
 	g_autofree char *devices = g_strjoinv(",", allocation->devices);
 
 	return g_strdup_printf(
-		"%s %s %s %s %d %s %s %s %s %u", allocation->id, slots, devices,
-		allocation->container ?: "-", (int)allocation->since_us, allocation->mode ?: "-",
-		allocation->boot ?: "-", allocation->kubelet ?: "-",
+		"%s %s %s %s %s %d %s %s %s %s %u", allocation->id, slots, devices,
+		allocation->pod_cgroup ?: "-", allocation->container ?: "-",
+		(int)allocation->since_us, allocation->mode ?: "-", allocation->boot ?: "-",
+		allocation->kubelet ?: "-",
 		allocation->n_attachments ? allocation->attachments[0].interface : "-",
 		allocation->n_attachments);
 }
@@ -256,8 +257,8 @@ static char *text_of(const RdmadAllocation *allocation)
 static void test_an_older_database_is_read(Fixture *f, gconstpointer data)
 {
 	static const char *const expected[] = {
-		"ff00000000000003 s1,s10,s2 d2,d3,d1 main 30 shared boot kubelet net1 1",
-		"0000000000000005 s2 d1 - 50 - - - - 0",
+		"ff00000000000003 s1,s10,s2 d2,d3,d1 - main 30 shared boot kubelet net1 1",
+		"0000000000000005 s2 d1 - - 50 - - - - 0",
 	};
 	g_autoptr(RdmadState) state = NULL;
 
@@ -662,7 +663,7 @@ static void test_a_newer_database_is_refused_and_left(Fixture *f, gconstpointer 
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI);
 	g_assert_nonnull(strstr(error->message, f->db));
 	g_assert_null(aside);
-	execute(f, "PRAGMA user_version = 6");
+	execute(f, "PRAGMA user_version = 7");
 	state = open_state(f, NULL);
 	allocations = load(state);
 	g_assert_cmpuint(allocations->len, ==, 1);
