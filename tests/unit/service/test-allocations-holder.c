@@ -112,6 +112,7 @@ typedef struct {
 
 #define UNKNOWN RDMAD_POD_LIFE_UNKNOWN
 #define ALIVE	RDMAD_POD_LIFE_ALIVE
+#define EMPTY	RDMAD_POD_LIFE_EMPTY
 #define GONE	RDMAD_POD_LIFE_GONE
 
 static const Case cases[] = {
@@ -735,6 +736,94 @@ static void test_a_pod_that_starts_after_one_of_its_name_has_ended_is_adopted(Al
 	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
 }
 
+/* The allocation "a" of a pod, whose deletion was forced, and "b" of a later one that has its name. */
+typedef struct {
+	const char *name;
+	const char *cgroup_a, *cgroup_b; /* NULL: not found */
+	gboolean found_late;		 /* the first one's, after the grant of "b" */
+	const char *kubelet_b;		 /* which lists "b"; NULL: that of "a" */
+	gboolean reopen;
+	RdmadPodLife life; /* of the first pod */
+	const char *after;
+} Forced;
+
+static const Forced forced[] = {
+	{ "not found", NULL, NULL, FALSE, NULL, FALSE, ALIVE, "b=p" },
+	{ "found", "c/a", NULL, FALSE, NULL, FALSE, ALIVE, "a=p b=p" },
+	{ "found, after a restart", "c/a", NULL, FALSE, NULL, TRUE, ALIVE, "a=p b=p" },
+	{ "both found", "c/a", "c/b", FALSE, NULL, FALSE, ALIVE, "a=p b=p" },
+	{ "both found, after a restart", "c/a", "c/b", FALSE, NULL, TRUE, ALIVE, "a=p b=p" },
+	{ "the pod is admitted again", "c/a", "c/a", FALSE, NULL, FALSE, ALIVE, "b=p" },
+	{ "found when both were granted", "c/a", NULL, TRUE, NULL, FALSE, ALIVE, "b=p" },
+	{ "it may be admitted again", "c/a", NULL, FALSE, "k2", FALSE, ALIVE, "b=p" },
+	{ "both found, another kubelet", "c/a", "c/b", FALSE, "k2", FALSE, ALIVE, "a=p b=p" },
+	{ "its last process has ended", "c/a", NULL, FALSE, NULL, FALSE, EMPTY, "b=p" },
+	{ "its cgroup is removed", "c/a", "c/b", FALSE, NULL, TRUE, GONE, "b=p" },
+};
+
+/* The life of "c/a"; all others live. */
+static RdmadPodLife life_of_first(const char *pod_namespace, const char *pod_name,
+				  const char *pod_cgroup, gpointer data)
+{
+	return g_strcmp0(pod_cgroup, "c/a") == 0 ? *(const RdmadPodLife *)data : ALIVE;
+}
+
+static void find_cgroup(AllocationsFixture *f, const char *cgroup, const char *last)
+{
+	const gint64 number = rdmad_allocations_by_slot(f->allocations, "rdma/hca", last)->number;
+
+	if (cgroup)
+		rdmad_allocations_set_pod_cgroup(f->allocations, "ns", "p", cgroup, number);
+}
+
+/* A list names "b" before its cgroup is found. */
+static void find_second(AllocationsFixture *f, const char *cgroup)
+{
+	static const RdmadPodLife alive = ALIVE;
+
+	rdmad_allocations_set_liveness(f->allocations, life_of_first, (gpointer)&alive);
+	list_at(f, "p=b", "k1", SECOND);
+	find_cgroup(f, cgroup, "b");
+}
+
+static void check_forced(AllocationsFixture *f, const Forced *c)
+{
+	RdmadPodLife life = c->life;
+
+	rdmad_allocations_set_kubelet(f->allocations, "k1");
+	g_free(allocations_fixture_must_grant(f, "a"));
+	list_at(f, "p=a", "k1", 0);
+	if (!c->found_late)
+		find_cgroup(f, c->cgroup_a, "a");
+	if (!c->cgroup_b)
+		rdmad_allocations_set_kubelet(f->allocations, c->kubelet_b ?: "k1");
+	g_free(allocations_fixture_must_grant(f, "b"));
+	if (c->found_late)
+		find_cgroup(f, c->cgroup_a, "b");
+	if (c->cgroup_b)
+		find_second(f, c->cgroup_b);
+	if (c->reopen)
+		allocations_fixture_reopen(f);
+	rdmad_allocations_set_liveness(f->allocations, life_of_first, &life);
+	list_at(f, "p=b", c->kubelet_b ?: "k1", 2 * SECOND);
+	list_at(f, "p=b", c->kubelet_b ?: "k1", 3 * SECOND);
+	expect(f, c->after);
+	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
+}
+
+static void test_a_pod_outlives_its_deletion_beside_one_of_its_name(AllocationsFixture *f,
+								    gconstpointer data)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(forced); i++) {
+		AllocationsFixture one = { 0 };
+
+		g_test_message("%s", forced[i].name);
+		allocations_fixture_setup(&one, NULL);
+		check_forced(&one, &forced[i]);
+		allocations_fixture_teardown(&one, NULL);
+	}
+}
+
 #define TEST(name)                                                                                 \
 	UNIT_FIXTURE_TEST("/allocations-holder/" #name, AllocationsFixture, NULL,                  \
 			  allocations_fixture_setup, test_##name, allocations_fixture_teardown)
@@ -756,6 +845,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_pod_that_was_admitted_again_may_live),
 	TEST(a_list_without_its_devices_does_not_end_a_pod_that_lives),
 	TEST(lists_that_are_far_apart_end_nothing),
+	TEST(a_pod_outlives_its_deletion_beside_one_of_its_name),
 	TEST(a_pod_that_starts_after_one_of_its_name_has_ended_is_adopted),
 	{ 0 },
 };
