@@ -74,30 +74,40 @@ RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
 								    : allocation->pod_cgroup);
 }
 
-/* A younger allocation without a cgroup was granted after the cgroup of the older one's pod was found.  It may be
- * of the same pod if kubelet was restarted; otherwise kubelet admits no pod again. */
-static gboolean is_of_later_pod(const RdmadAllocationRecord *record, const RdmadAllocation *younger)
+/* Kubelet makes the cgroup of a pod at once after its admission. */
+static gboolean cgroup_may_appear(const RdmadAllocationRecord *record, gint64 asked_us)
 {
-	const RdmadAllocation *allocation = record->allocation;
+	return asked_us - record->since_us < RDMAD_ALLOCATION_MISSING_US;
+}
+
+/* A younger allocation without a cgroup was granted after the cgroup of the older one's pod was found.  If
+ * kubelet was restarted, it may be of the same pod, whose cgroup is no other; otherwise kubelet admits no pod
+ * again. */
+static gboolean is_of_later_pod(const RdmadAllocationRecord *record,
+				const RdmadAllocationRecord *later, gint64 asked_us)
+{
+	const RdmadAllocation *allocation = record->allocation, *younger = later->allocation;
 
 	if (younger->pod_cgroup)
 		return !g_str_equal(younger->pod_cgroup, allocation->pod_cgroup);
 	return younger->number > MAX(allocation->number, record->found_number) &&
-	       (record->outlives || g_strcmp0(allocation->kubelet, younger->kubelet) == 0);
+	       (record->outlives || cgroup_may_appear(later, asked_us) ||
+		g_strcmp0(allocation->kubelet, younger->kubelet) == 0);
 }
 
 gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocationRecord *record,
-				    const RdmadAllocation *younger)
+				    const RdmadAllocationRecord *later, gint64 asked_us)
 {
 	const RdmadAllocation *allocation = record->allocation;
 
 	if (record->carried || !allocation->pod_cgroup ||
-	    g_strcmp0(younger->pod_cgroup, allocation->pod_cgroup) == 0)
+	    g_strcmp0(later->allocation->pod_cgroup, allocation->pod_cgroup) == 0 ||
+	    rdmad_allocations_life(allocations, allocation) != RDMAD_POD_LIFE_ALIVE ||
+	    !is_of_later_pod(record, later, asked_us))
 		return FALSE;
-	if (rdmad_allocations_life(allocations, allocation) != RDMAD_POD_LIFE_ALIVE)
-		return FALSE;
-	record->outlives = is_of_later_pod(record, younger);
-	return record->outlives;
+	record->outlives |= later->allocation->pod_cgroup ||
+			    g_strcmp0(allocation->kubelet, later->allocation->kubelet) == 0;
+	return TRUE;
 }
 
 gboolean rdmad_allocations_kubelet_is_newer(RdmadAllocations *allocations,

@@ -29,6 +29,10 @@ gboolean rdmad_allocations_some_of_another_boot(const RdmadAllocations *allocati
  * boot.  Call from the top of the loop. */
 void rdmad_allocations_set_pod_cgroup(RdmadAllocations *allocations, const char *pod_namespace,
 				      const char *pod_name, const char *pod_cgroup, gint64 last);
+/* Returns whether an allocation of that pod has another cgroup, or none and a number larger than `last`. */
+gboolean rdmad_allocations_some_of_another_cgroup(const RdmadAllocations *allocations,
+						  const char *pod_namespace, const char *pod_name,
+						  const char *pod_cgroup, gint64 last);
 /* Calls `fn` for each allocation whose pod runs although kubelet has forgotten its slots. */
 void rdmad_allocations_foreach_forgotten(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,

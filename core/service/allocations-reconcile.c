@@ -385,7 +385,8 @@ static gboolean record_outlives(const Plan *plan, RdmadAllocationRecord *record)
 		const RdmadAllocationRecord *owner = g_hash_table_lookup(plan->records, entry);
 
 		if (owner && entry_is_of_container(entry, record->allocation) &&
-		    rdmad_allocations_outlives(plan->allocations, record, owner->allocation))
+		    rdmad_allocations_outlives(plan->allocations, record, owner,
+					       plan->list->asked_us))
 			return TRUE;
 	}
 	return FALSE;

@@ -24,7 +24,7 @@ typedef struct {
 	/* Number of the youngest allocation when the pod's cgroup was found; 0: unknown.  An older one may be the
 	 * same pod's, though it has no cgroup yet. */
 	gint64 found_number;
-	gboolean outlives; /* last result of rdmad_allocations_outlives() */
+	gboolean outlives; /* rdmad_allocations_outlives() was TRUE, without a doubt */
 	gboolean leaving;  /* ends with a grant that is being written */
 	/* While the pod is unknown: the log directories of the pods that were listed before the
 	 * grant (NULL: unknown), and a set of "namespace/pod", the candidates after kubelet lost its
@@ -124,10 +124,10 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 				    const char **why);
 RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
 				    const RdmadAllocation *allocation);
-/* Returns TRUE if the pod of the record lives, and the younger allocation, which has its name, is another
- * pod's: the deletion of the first was forced. */
+/* Returns TRUE if the pod of the record lives, and the later allocation, which has its name, is another pod's, or
+ * may be by a list of that time: the deletion of the first was forced. */
 gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocationRecord *record,
-				    const RdmadAllocation *younger);
+				    const RdmadAllocationRecord *later, gint64 asked_us);
 /* Returns TRUE if this kubelet has neither assigned nor listed the allocation, which is of this
  * boot: its checkpoint may lack it.  `kubelet` NULL: its socket is missing, as while it is restarted;
  * only a node without podresources had none when it assigned. */

@@ -605,6 +605,22 @@ void rdmad_allocations_set_pod_cgroup(RdmadAllocations *allocations, const char 
 			    error->message);
 }
 
+gboolean rdmad_allocations_some_of_another_cgroup(const RdmadAllocations *allocations,
+						  const char *pod_namespace, const char *pod_name,
+						  const char *pod_cgroup, gint64 last)
+{
+	for (const GList *l = allocations->order.head; l; l = l->next) {
+		const RdmadAllocationRecord *record = l->data;
+		const char *cgroup = record->allocation->pod_cgroup;
+
+		if (record_is_of_pod(record, pod_namespace, pod_name) &&
+		    (cgroup ? g_strcmp0(cgroup, pod_cgroup) != 0
+			    : record->allocation->number > last))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 const RdmadAllocation *rdmad_allocations_lookup(RdmadAllocations *allocations, const char *id)
 {
 	const RdmadAllocationRecord *record = g_hash_table_lookup(allocations->by_id, id);

@@ -205,6 +205,28 @@ void rdmad_pod_cgroups_clean(RdmadPodCgroups *cgroups, const RdmadPodScan *scan)
 		g_hash_table_foreach_remove(cgroups->by_uid, nothing_is_left, (gpointer)scan);
 }
 
+/* A cgroup is not gone if that of all pods of its class is not visible either. */
+static gboolean class_is_visible(const RdmadSysroot *root, const char *path)
+{
+	g_autofree char *parent = g_path_get_dirname(path);
+
+	return rdmad_sysroot_exists(root, parent);
+}
+
+RdmadPodLife rdmad_pod_cgroup_life(const RdmadSysroot *root, const char *path)
+{
+	switch (rdmad_cgroup_state(root, path)) {
+	case RDMAD_CGROUP_EMPTY:
+		return RDMAD_POD_LIFE_EMPTY;
+	case RDMAD_CGROUP_GONE:
+		return class_is_visible(root, path) ? RDMAD_POD_LIFE_GONE : RDMAD_POD_LIFE_UNKNOWN;
+	case RDMAD_CGROUP_POPULATED:
+	case RDMAD_CGROUP_UNREADABLE:
+		break;
+	}
+	return RDMAD_POD_LIFE_ALIVE;
+}
+
 /* ---- life cycle ---- */
 
 RdmadPodCgroups *rdmad_pod_cgroups_new(const RdmadSysroot *root)

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <rdmad/allocations.h>
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
 
@@ -39,6 +40,10 @@ gpointer rdmad_pod_scan_run(gpointer root, const RdmadJob *job, GError **error);
 void rdmad_pod_scan_free(gpointer scan);
 /* Returns why no pod can be found, or NULL. */
 const char *rdmad_pod_scan_problem(const RdmadPodScan *scan);
+
+/* Reads the life of a pod from its cgroup, which had a process.  ALIVE also if that cannot be read; UNKNOWN if no
+ * cgroups of pods are visible. */
+RdmadPodLife rdmad_pod_cgroup_life(const RdmadSysroot *root, const char *path);
 
 /* ---- cgroups that were found ---- */
 

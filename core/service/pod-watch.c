@@ -33,6 +33,10 @@
 #define LOST_SCANS    5 /* scans after each query of such a pod */
 #define LOST_APART_US (2 * LOST_SCAN_MS * 1000)
 
+/* Time in which kubelet makes the cgroup of a pod after its admission. */
+#define AWAIT_US      (10 * G_USEC_PER_SEC)
+#define AWAIT_SCAN_MS 1000
+
 #define PARENT_EVENTS	 (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)
 #define DIRECTORY_EVENTS (IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR)
 
@@ -55,11 +59,14 @@ typedef struct {
 	gint64 lost_since_us;
 	gint64 lost_until_us;
 	/* Path of the only cgroup of the name whose pod had no allocation when it was found; NULL: none, or
-	 * several.  Once it has a process, the allocations that the name had then are its pod's. */
+	 * several.  The allocations of that time are its pod's, unless it may be a former one: it had no
+	 * process, and no other pod of the name is known. */
 	char *newcomer;
 	gint64 newcomer_last; /* number of the youngest of them */
-	gboolean newcomer_ran;
+	gboolean newcomer_is_sure;
 	gboolean is_settled; /* they have the path */
+	/* Monotonic time until which the cgroup of a later pod may appear; 0: there is none. */
+	gint64 awaits_until_us;
 } Pod;
 
 struct RdmadPodWatch {
@@ -73,6 +80,7 @@ struct RdmadPodWatch {
 	gint64 youngest;     /* number of the youngest allocation */
 	RdmadPodCgroups *cgroups;
 	guint sought; /* number of pods that are not found */
+	guint awaits; /* number of pods whose name another one may have */
 	guint ended;  /* number of pods that have ended, or may have */
 	RdmadEvent *settle;
 
@@ -203,45 +211,31 @@ static void pod_set_doubtful(RdmadPodWatch *watch, Pod *pod, gboolean is_doubtfu
 	pod->is_doubtful = is_doubtful;
 }
 
-typedef struct {
-	const Pod *pod;
-	gboolean found;
-} Other;
-
-/* Returns the cgroup of the allocation's pod, or the one that settle() will set. */
-static const char *cgroup_of(const Pod *pod, const RdmadAllocation *allocation)
-{
-	if (allocation->pod_cgroup || !pod->newcomer_ran || allocation->number > pod->newcomer_last)
-		return allocation->pod_cgroup;
-	return pod->newcomer;
-}
-
-static void find_other(const RdmadAllocation *allocation, gpointer data)
-{
-	Other *other = data;
-	const Pod *pod = other->pod;
-
-	other->found |= g_strcmp0(allocation->pod_name, pod->pod_name) == 0 &&
-			g_strcmp0(allocation->pod_namespace, pod->pod_namespace) == 0 &&
-			g_strcmp0(cgroup_of(pod, allocation), pod->path) != 0;
-}
-
 /* Returns whether an allocation of the name may be another pod's. */
 static gboolean pod_may_be_former(const RdmadPodWatch *watch, const Pod *pod)
 {
-	Other other = { pod, FALSE };
+	const gboolean settles = pod->newcomer_is_sure && g_strcmp0(pod->newcomer, pod->path) == 0;
 
-	rdmad_allocations_foreach(watch->allocations, find_other, &other);
-	return other.found;
+	return rdmad_allocations_some_of_another_cgroup(watch->allocations, pod->pod_namespace,
+							pod->pod_name, pod->path,
+							settles ? pod->newcomer_last : 0);
 }
 
 /* `path` NULL: none. */
-static void pod_set_newcomer(Pod *pod, const char *path, gint64 last)
+static void pod_set_newcomer(Pod *pod, const char *path, gint64 last, gboolean is_sure)
 {
 	g_free(pod->newcomer);
 	pod->newcomer = g_strdup(path);
 	pod->newcomer_last = last;
-	pod->newcomer_ran = pod->is_settled = FALSE;
+	pod->newcomer_is_sure = is_sure;
+	pod->is_settled = FALSE;
+}
+
+/* `until_us` 0: ends. */
+static void pod_set_awaits(RdmadPodWatch *watch, Pod *pod, gint64 until_us)
+{
+	watch->awaits += (guint)(until_us != 0) - (guint)(pod->awaits_until_us != 0);
+	pod->awaits_until_us = until_us;
 }
 
 /* Searches again: another pod has the name, or the previous one was not found. */
@@ -252,10 +246,16 @@ static void pod_seek(RdmadPodWatch *watch, Pod *pod)
 		rdmad_pod_cgroups_end(watch->cgroups, pod->uid);
 	g_clear_pointer(&pod->uid, g_free);
 	g_clear_pointer(&pod->path, g_free);
-	pod_set_newcomer(pod, NULL, 0);
+	pod_set_newcomer(pod, NULL, 0, FALSE);
+	pod_set_awaits(watch, pod, 0);
 	pod->began = FALSE;
 	pod->lost_since_us = 0;
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_UNKNOWN);
+}
+
+static gboolean is_seeking(const RdmadPodWatch *watch)
+{
+	return watch->sought || watch->awaits;
 }
 
 static void seek_again(RdmadPodWatch *watch)
@@ -265,7 +265,7 @@ static void seek_again(RdmadPodWatch *watch)
 
 	if (watch->scan)
 		watch->again = TRUE;
-	else if (watch->sought && !rdmad_event_armed(watch->seek))
+	else if (is_seeking(watch) && !rdmad_event_armed(watch->seek))
 		rdmad_event_arm(watch->seek, (guint)(wait_us / 1000));
 }
 
@@ -290,9 +290,7 @@ static void pod_begin(RdmadPodWatch *watch, Pod *pod)
 {
 	pod->began = TRUE;
 	pod_set_doubtful(watch, pod, FALSE);
-	if (g_strcmp0(pod->newcomer, pod->path) != 0)
-		return;
-	pod->newcomer_ran = TRUE;
+	pod->newcomer_is_sure |= g_strcmp0(pod->newcomer, pod->path) == 0;
 	settle_soon(watch, pod);
 }
 
@@ -408,16 +406,22 @@ static gboolean pod_attach_one(RdmadPodWatch *watch, Pod *pod, const GPtrArray *
 	return FALSE;
 }
 
-/* One that outlives its deletion is watched before its successor. */
-static void pod_find(RdmadPodWatch *watch, Pod *pod, const char *name, const RdmadPodScan *scan,
-		     GHashTable *all_owners)
+static void pod_find_newcomer(RdmadPodWatch *watch, Pod *pod, const RdmadPodScan *scan,
+			      const GPtrArray *uids, const GPtrArray *owners)
 {
-	const GPtrArray *uids = g_hash_table_lookup(scan->uids, name);
-	const GPtrArray *owners = g_hash_table_lookup(all_owners, name);
+	const char *path = rdmad_pod_cgroups_newcomer(watch->cgroups, scan, uids, owners);
 
-	pod_set_newcomer(pod, rdmad_pod_cgroups_newcomer(watch->cgroups, scan, uids, owners),
-			 watch->youngest);
+	if (path || pod->life == RDMAD_POD_LIFE_UNKNOWN)
+		pod_set_newcomer(pod, path, watch->youngest, owners != NULL);
+	if (rdmad_now_us() >= pod->awaits_until_us)
+		pod_set_awaits(watch, pod, 0);
 	settle_soon(watch, pod);
+}
+
+/* One that outlives its deletion is watched before its successor. */
+static void pod_find(RdmadPodWatch *watch, Pod *pod, const RdmadPodScan *scan,
+		     const GPtrArray *uids, const GPtrArray *owners)
+{
 	if (pod_attach_one(watch, pod, owners, scan, TRUE) ||
 	    pod_attach_one(watch, pod, uids, scan, TRUE) ||
 	    pod_attach_one(watch, pod, uids, scan, FALSE))
@@ -440,18 +444,25 @@ static void pods_find(RdmadPodWatch *watch, const RdmadPodScan *scan)
 {
 	g_autoptr(GHashTable) owners = rdmad_pod_uids_new();
 	GHashTableIter iter;
-	gpointer name, pod;
+	gpointer name, value;
 
 	rdmad_allocations_foreach(watch->allocations, owner_collect, owners);
 	g_hash_table_iter_init(&iter, watch->by_name);
-	while (g_hash_table_iter_next(&iter, &name, &pod))
-		if (((Pod *)pod)->life == RDMAD_POD_LIFE_UNKNOWN)
-			pod_find(watch, pod, name, scan, owners);
+	while (g_hash_table_iter_next(&iter, &name, &value)) {
+		const GPtrArray *uids = g_hash_table_lookup(scan->uids, name);
+		const GPtrArray *mine = g_hash_table_lookup(owners, name);
+		Pod *pod = value;
+
+		if (pod->life == RDMAD_POD_LIFE_UNKNOWN || pod->awaits_until_us)
+			pod_find_newcomer(watch, pod, scan, uids, mine);
+		if (pod->life == RDMAD_POD_LIFE_UNKNOWN)
+			pod_find(watch, pod, scan, uids, mine);
+	}
 }
 
 static void settle(gpointer data)
 {
-	const RdmadPodWatch *watch = data;
+	RdmadPodWatch *watch = data;
 	GHashTableIter iter;
 	gpointer value;
 
@@ -461,11 +472,12 @@ static void settle(gpointer data)
 
 		if (!pod->newcomer || pod->is_settled)
 			continue;
-		pod->newcomer_ran |=
+		pod->newcomer_is_sure |=
 			rdmad_cgroup_state(watch->root, pod->newcomer) == RDMAD_CGROUP_POPULATED;
-		if (!pod->newcomer_ran)
+		pod->is_settled = pod->newcomer_is_sure;
+		if (!pod->is_settled)
 			continue;
-		pod->is_settled = TRUE;
+		pod_set_awaits(watch, pod, 0);
 		rdmad_allocations_set_pod_cgroup(watch->allocations, pod->pod_namespace,
 						 pod->pod_name, pod->newcomer, pod->newcomer_last);
 	}
@@ -483,10 +495,12 @@ static void scan_done(gpointer result, const GError *error, gpointer data)
 	set_problem(watch, rdmad_pod_scan_problem(result));
 	rdmad_pod_cgroups_clean(watch->cgroups, result);
 	pods_find(watch, result);
-	if (!watch->sought)
+	if (!is_seeking(watch))
 		g_hash_table_foreach_remove(watch->by_descriptor, parent_remove, watch);
 	else if (parents_watch(watch, result) || again)
 		seek_again(watch);
+	if (watch->awaits && !rdmad_event_armed(watch->seek))
+		rdmad_event_arm(watch->seek, AWAIT_SCAN_MS);
 	rdmad_pod_scan_free(result);
 }
 
@@ -502,7 +516,7 @@ static void seek_now(gpointer data)
 	RdmadPodWatch *watch = data;
 	g_autoptr(GError) error = NULL;
 
-	if (watch->scan || !watch->sought)
+	if (watch->scan || !is_seeking(watch))
 		return;
 	watch->scanned_us = rdmad_now_us();
 	watch->scan =
@@ -592,31 +606,6 @@ static void ask_now(gpointer data)
 	rdmad_pods_refresh(watch->pods, NULL, asked, watch);
 }
 
-/* A cgroup is not gone if that of all pods of its class is not visible either. */
-static gboolean class_is_visible(const RdmadPodWatch *watch, const char *cgroup)
-{
-	g_autofree char *parent = g_path_get_dirname(cgroup);
-
-	return rdmad_sysroot_exists(watch->root, parent);
-}
-
-/* Reads the cgroup of a pod that is not watched: it is not found since rdmad was started, or another one of its
- * name is. */
-static RdmadPodLife life_of_cgroup(const RdmadPodWatch *watch, const char *cgroup)
-{
-	switch (rdmad_cgroup_state(watch->root, cgroup)) {
-	case RDMAD_CGROUP_EMPTY:
-		return RDMAD_POD_LIFE_EMPTY;
-	case RDMAD_CGROUP_GONE:
-		return class_is_visible(watch, cgroup) ? RDMAD_POD_LIFE_GONE
-						       : RDMAD_POD_LIFE_UNKNOWN;
-	case RDMAD_CGROUP_POPULATED:
-	case RDMAD_CGROUP_UNREADABLE:
-		break;
-	}
-	return RDMAD_POD_LIFE_ALIVE;
-}
-
 static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, const char *pod_cgroup,
 			    gpointer data)
 {
@@ -627,7 +616,7 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, con
 	if (pod && pod_is_silent(pod))
 		pod_update(watch, pod);
 	if (pod_cgroup && (!pod || g_strcmp0(pod_cgroup, pod->path) != 0))
-		return life_of_cgroup(watch, pod_cgroup);
+		return rdmad_pod_cgroup_life(watch->root, pod_cgroup);
 	if (!pod)
 		return RDMAD_POD_LIFE_UNKNOWN;
 	if (pod_is_lost(watch, pod))
@@ -655,6 +644,16 @@ static void pod_free(gpointer data)
 	g_free(pod);
 }
 
+/* The allocation is of the newcomer, if that was found after the grant, or of a later pod. */
+static void pod_expect(RdmadPodWatch *watch, Pod *pod, const RdmadAllocation *allocation)
+{
+	if (allocation->number <= pod->newcomer_last)
+		pod->is_settled = FALSE;
+	else if (pod->life == RDMAD_POD_LIFE_ALIVE)
+		pod_set_awaits(watch, pod, rdmad_now_us() + AWAIT_US);
+	settle_soon(watch, pod);
+}
+
 static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 {
 	RdmadPodWatch *watch = data;
@@ -679,10 +678,10 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 		/* Kubelet allocates nothing to a pod that has ended, so this is its successor. */
 		pod_seek(watch, pod);
 	}
+	pod->lost_since_us = 0; /* kubelet has just admitted a pod of the name */
 	pod->allocations++;
 	if (!allocation->pod_cgroup)
-		pod->is_settled = FALSE;
-	settle_soon(watch, pod);
+		pod_expect(watch, pod, allocation);
 	seek_again(watch);
 }
 
@@ -703,10 +702,11 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 	if (is_over(pod->life) && pod->uid)
 		rdmad_pod_cgroups_end(watch->cgroups, pod->uid);
 	pod_set_doubtful(watch, pod, FALSE);
+	pod_set_awaits(watch, pod, 0);
 	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
 	watch->ended -= is_over(pod->life);
 	g_hash_table_remove(watch->by_name, name);
-	if (!watch->sought)
+	if (!is_seeking(watch))
 		g_hash_table_foreach_remove(watch->by_descriptor, parent_remove, watch);
 }
 

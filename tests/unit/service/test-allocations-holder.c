@@ -744,21 +744,22 @@ typedef struct {
 	const char *kubelet_b;		 /* which lists "b"; NULL: that of "a" */
 	gboolean reopen;
 	RdmadPodLife life; /* of the first pod */
+	const char *soon;  /* NULL: as `after` */
 	const char *after;
 } Forced;
 
 static const Forced forced[] = {
-	{ "not found", NULL, NULL, FALSE, NULL, FALSE, ALIVE, "b=p" },
-	{ "found", "c/a", NULL, FALSE, NULL, FALSE, ALIVE, "a=p b=p" },
-	{ "found, after a restart", "c/a", NULL, FALSE, NULL, TRUE, ALIVE, "a=p b=p" },
-	{ "both found", "c/a", "c/b", FALSE, NULL, FALSE, ALIVE, "a=p b=p" },
-	{ "both found, after a restart", "c/a", "c/b", FALSE, NULL, TRUE, ALIVE, "a=p b=p" },
-	{ "the pod is admitted again", "c/a", "c/a", FALSE, NULL, FALSE, ALIVE, "b=p" },
-	{ "found when both were granted", "c/a", NULL, TRUE, NULL, FALSE, ALIVE, "b=p" },
-	{ "it may be admitted again", "c/a", NULL, FALSE, "k2", FALSE, ALIVE, "b=p" },
-	{ "both found, another kubelet", "c/a", "c/b", FALSE, "k2", FALSE, ALIVE, "a=p b=p" },
-	{ "its last process has ended", "c/a", NULL, FALSE, NULL, FALSE, EMPTY, "b=p" },
-	{ "its cgroup is removed", "c/a", "c/b", FALSE, NULL, TRUE, GONE, "b=p" },
+	{ "not found", NULL, NULL, FALSE, NULL, FALSE, ALIVE, NULL, "b=p" },
+	{ "found", "c/a", NULL, FALSE, NULL, FALSE, ALIVE, NULL, "a=p b=p" },
+	{ "found, after a restart", "c/a", NULL, FALSE, NULL, TRUE, ALIVE, NULL, "a=p b=p" },
+	{ "both found", "c/a", "c/b", FALSE, NULL, FALSE, ALIVE, NULL, "a=p b=p" },
+	{ "both found, after a restart", "c/a", "c/b", FALSE, NULL, TRUE, ALIVE, NULL, "a=p b=p" },
+	{ "the pod is admitted again", "c/a", "c/a", FALSE, NULL, FALSE, ALIVE, NULL, "b=p" },
+	{ "found when both were granted", "c/a", NULL, TRUE, NULL, FALSE, ALIVE, NULL, "b=p" },
+	{ "it may be admitted again", "c/a", NULL, FALSE, "k2", FALSE, ALIVE, "a=p b=p", "b=p" },
+	{ "both found, another kubelet", "c/a", "c/b", FALSE, "k2", FALSE, ALIVE, NULL, "a=p b=p" },
+	{ "its last process has ended", "c/a", NULL, FALSE, NULL, FALSE, EMPTY, NULL, "b=p" },
+	{ "its cgroup is removed", "c/a", "c/b", FALSE, NULL, TRUE, GONE, NULL, "b=p" },
 };
 
 /* The life of "c/a"; all others live. */
@@ -807,6 +808,8 @@ static void check_forced(AllocationsFixture *f, const Forced *c)
 	rdmad_allocations_set_liveness(f->allocations, life_of_first, &life);
 	list_at(f, "p=b", c->kubelet_b ?: "k1", 2 * SECOND);
 	list_at(f, "p=b", c->kubelet_b ?: "k1", 3 * SECOND);
+	expect(f, c->soon ?: c->after);
+	list_at(f, "p=b", c->kubelet_b ?: "k1", 20 * SECOND);
 	expect(f, c->after);
 	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
 }
