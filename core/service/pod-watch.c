@@ -33,7 +33,7 @@
 #define LOST_SCANS    5 /* scans after each query of such a pod */
 #define LOST_APART_US (2 * LOST_SCAN_MS * 1000)
 
-/* Time in which kubelet makes the cgroup of a pod after its admission. */
+/* Time in which kubelet makes the cgroup and the log directory of a pod after its admission. */
 #define AWAIT_US      (10 * G_USEC_PER_SEC)
 #define AWAIT_SCAN_MS 1000
 
@@ -625,8 +625,8 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, con
 		lost_seek_again(watch);
 	if (pod->life != RDMAD_POD_LIFE_ALIVE || pod->began)
 		return pod->life;
-	/* The pod had a process if the allocation has its cgroup.  Otherwise its first process is still to
-	 * start, or it ended before that: kubelet removes the cgroup later. */
+	/* If this may be the cgroup of another pod, the first process of the pod is still to start, or it
+	 * ended before that: kubelet removes the cgroup later. */
 	return pod_cgroup && !pod->unread ? RDMAD_POD_LIFE_EMPTY : RDMAD_POD_LIFE_UNKNOWN;
 }
 

@@ -39,6 +39,9 @@ pod a rdma/hca=1
 within 240 "a pod with rdma/hca: 1 runs" pod_running a
 within 30 "rdmad names the pod" says 'default/a-node1 ' ask allocations
 allocation=$(allocation_of a)
+uid_of() { ask allocations --json | jq -r --arg p "$1-$node" '.allocations[] | select(.pod == $p).pod_uid'; }
+uid=$(echo /var/log/pods/default_a-${node}_*)
+within 10 "and finds its cgroup" is "${uid##*_}" uid_of a
 check "no problem with cgroups" not says 'only kubelet reports the end of pods' cat "$OUT/rdmad-$scenario.log"
 watch_end a & watcher=$!
 sleep 3
