@@ -80,9 +80,9 @@ static gboolean cgroup_may_appear(const RdmadAllocationRecord *record, gint64 as
 	return asked_us - record->since_us < RDMAD_ALLOCATION_MISSING_US;
 }
 
-/* A younger allocation without a cgroup was granted after the cgroup of the older one's pod was found.  If
- * kubelet was restarted, it may be of the same pod, whose cgroup is no other; otherwise kubelet admits no pod
- * again. */
+/* A younger allocation without a cgroup was granted after the cgroup of the older one's pod was found.  It
+ * may be of the same pod only if kubelet was restarted: if that has lost its checkpoint, it lists the pod without
+ * devices, and admits it again. */
 static gboolean is_of_later_pod(const RdmadAllocationRecord *record,
 				const RdmadAllocationRecord *later, gint64 asked_us)
 {
@@ -91,8 +91,8 @@ static gboolean is_of_later_pod(const RdmadAllocationRecord *record,
 	if (younger->pod_cgroup)
 		return !g_str_equal(younger->pod_cgroup, allocation->pod_cgroup);
 	return younger->number > MAX(allocation->number, record->found_number) &&
-	       (record->outlives || cgroup_may_appear(later, asked_us) ||
-		g_strcmp0(allocation->kubelet, younger->kubelet) == 0);
+	       (record->outlives || g_strcmp0(allocation->kubelet, younger->kubelet) == 0 ||
+		(!record->bare && cgroup_may_appear(later, asked_us)));
 }
 
 gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocationRecord *record,

@@ -24,6 +24,7 @@ typedef struct {
 	/* Number of the youngest allocation when the pod's cgroup was found; 0: unknown.  An older one may be the
 	 * same pod's, though it has no cgroup yet. */
 	gint64 found_number;
+	gboolean bare;	   /* a later kubelet has listed the pod without any devices */
 	gboolean outlives; /* rdmad_allocations_outlives() was TRUE, without a doubt */
 	gboolean leaving;  /* ends with a grant that is being written */
 	/* While the pod is unknown: the log directories of the pods that were listed before the
