@@ -67,29 +67,21 @@ static void scan_below(RdmadCgroupTree *tree, const RdmadSysroot *root, const ch
 	}
 }
 
-static void scan_mount(RdmadCgroupTree *tree, const RdmadSysroot *root)
-{
-	if (rdmad_sysroot_exists(root, MOUNT "/cgroup.controllers")) {
-		scan_below(tree, root, MOUNT, DEPTH);
-		return;
-	}
-	for (guint i = 0; i < G_N_ELEMENTS(v1_controllers) && !tree->parents->len; i++) {
-		g_autofree char *path = g_build_filename(MOUNT, v1_controllers[i], NULL);
-
-		scan_below(tree, root, path, DEPTH);
-	}
-}
-
 RdmadCgroupTree *rdmad_cgroup_tree_scan(const RdmadSysroot *root)
 {
 	RdmadCgroupTree *tree = g_new0(RdmadCgroupTree, 1);
 
 	tree->pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	tree->parents = g_ptr_array_new_with_free_func(g_free);
-	rdmad_sysroot_passing_error();
-	scan_mount(tree, root);
-	tree->is_whole = !rdmad_sysroot_passing_error() && tree->parents->len &&
-			 g_hash_table_size(tree->pods) < PODS_MAX;
+	if (rdmad_sysroot_exists(root, MOUNT "/cgroup.controllers")) {
+		scan_below(tree, root, MOUNT, DEPTH);
+		return tree;
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(v1_controllers) && !tree->parents->len; i++) {
+		g_autofree char *path = g_build_filename(MOUNT, v1_controllers[i], NULL);
+
+		scan_below(tree, root, path, DEPTH);
+	}
 	return tree;
 }
 

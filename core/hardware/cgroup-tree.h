@@ -20,7 +20,6 @@ typedef struct {
 	GHashTable *pods; /* uid -> path, relative to the sysroot */
 	/* Paths of the directories in which kubelet creates them; empty: not visible */
 	GPtrArray *parents;
-	gboolean is_whole; /* every directory was read, and `pods` has all of them */
 } RdmadCgroupTree;
 
 /* Slow on a busy node: call it on a worker. */

@@ -54,14 +54,17 @@ static void scan_add(RdmadPodScan *scan, const char *directory_name)
 /* Reads the log directories first: a pod that is created in between has its cgroup by then. */
 gpointer rdmad_pod_scan_run(gpointer root, const RdmadJob *job, GError **error)
 {
-	g_auto(GStrv) directories = rdmad_sysroot_list(root, RDMAD_POD_LOGS, NULL);
 	RdmadPodScan *scan = g_new0(RdmadPodScan, 1);
+	g_auto(GStrv) directories = NULL;
 
+	rdmad_sysroot_passing_error();
+	directories = rdmad_sysroot_list(root, RDMAD_POD_LOGS, NULL);
 	scan->uids = rdmad_pod_uids_new();
 	scan->logs = directories != NULL;
 	for (guint i = 0; directories && directories[i] && i < LOGS_MAX; i++)
 		scan_add(scan, directories[i]);
 	scan->tree = rdmad_cgroup_tree_scan(root);
+	scan->is_whole = !rdmad_sysroot_passing_error();
 	return scan;
 }
 
@@ -201,7 +204,7 @@ static gboolean nothing_is_left(gpointer uid, gpointer cgroup, gpointer data)
 
 void rdmad_pod_cgroups_clean(RdmadPodCgroups *cgroups, const RdmadPodScan *scan)
 {
-	if (scan->logs && scan->tree->is_whole)
+	if (scan->is_whole && !rdmad_pod_scan_problem(scan))
 		g_hash_table_foreach_remove(cgroups->by_uid, nothing_is_left, (gpointer)scan);
 }
 

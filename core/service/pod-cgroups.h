@@ -30,8 +30,9 @@ gboolean rdmad_pod_uids_has(const GPtrArray *uids, const char *uid);
 /* ---- the search ---- */
 
 typedef struct {
-	GHashTable *uids; /* rdmad_pod_uids_new(): of the pods that have a log directory */
-	gboolean logs;	  /* the log directories are visible */
+	GHashTable *uids;  /* rdmad_pod_uids_new(): of the pods that have a log directory */
+	gboolean logs;	   /* the log directories are visible */
+	gboolean is_whole; /* nothing was unreadable for a reason that may be temporary */
 	RdmadCgroupTree *tree;
 } RdmadPodScan;
 

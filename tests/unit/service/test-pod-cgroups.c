@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/pod-cgroups.h"
 
+#include <errno.h>
+#include <sys/resource.h>
+
 #include "hardware/sysroot.h"
 #include "../scratch.h"
 #include "../support/unit.h"
@@ -119,11 +122,28 @@ static void test_a_newcomer_is_the_only_pod_without_allocations(Fixture *f, gcon
 	}
 }
 
+/* rdmad_pod_process_precedes() counts the errors of its whole search. */
+static void test_a_search_of_cgroups_keeps_earlier_errors(Fixture *f, gconstpointer data)
+{
+	struct rlimit before, none;
+
+	make_all(f, PODS UID);
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	none = before;
+	none.rlim_cur = 3; /* open descriptors stay open */
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+	g_assert_false(rdmad_sysroot_exists(f->sysroot, PODS UID));
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	rdmad_cgroup_tree_free(rdmad_cgroup_tree_scan(f->sysroot));
+	g_assert_cmpint(rdmad_sysroot_passing_error(), ==, EMFILE);
+}
+
 #define TEST(name)                                                                                 \
 	UNIT_FIXTURE_TEST("/pod-cgroups/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
 	TEST(an_ended_pod_may_have_its_uid_again),
 	TEST(a_newcomer_is_the_only_pod_without_allocations),
+	TEST(a_search_of_cgroups_keeps_earlier_errors),
 	{ 0 },
 };
