@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/v1/allocations, POST /api/v1/allocations/refresh: the holders of devices */
-#include <rdmad/cgroup-pod.h>
 #include <rdmad/allocations.h>
+#include <rdmad/cgroup-pod.h>
 #include <rdmad/inventory.h>
 #include <rdmad/loop.h>
 #include <rdmad/pods.h>

@@ -109,6 +109,13 @@ void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_names
 	allocation->container = g_strdup(container);
 }
 
+gboolean rdmad_allocation_is_of_pod(const RdmadAllocation *allocation, const char *pod_namespace,
+				    const char *pod_name)
+{
+	return g_strcmp0(allocation->pod_namespace, pod_namespace) == 0 &&
+	       g_strcmp0(allocation->pod_name, pod_name) == 0;
+}
+
 void rdmad_allocation_set_pod_cgroup(RdmadAllocation *allocation, const char *pod_cgroup)
 {
 	g_free(allocation->pod_cgroup);

@@ -74,10 +74,9 @@ RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
 								    : allocation->pod_cgroup);
 }
 
-/* Kubelet makes the cgroup of a pod at once after its admission. */
 static gboolean cgroup_may_appear(const RdmadAllocationRecord *record, gint64 asked_us)
 {
-	return asked_us - record->since_us < RDMAD_ALLOCATION_MISSING_US;
+	return asked_us - record->since_us < RDMAD_ALLOCATION_CGROUP_US;
 }
 
 /* A younger allocation without a cgroup was granted after the cgroup of the older one's pod was found.  It

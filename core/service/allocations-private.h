@@ -62,6 +62,8 @@ guint rdmad_allocations_reap(RdmadAllocations *allocations, const RdmadModule *o
 #define RDMAD_ALLOCATION_APART_US (120 * G_USEC_PER_SEC)
 /* For an allocation that this same kubelet has listed before, two lists this far apart suffice. */
 #define RDMAD_ALLOCATION_CONFIRM_US G_USEC_PER_SEC
+/* Time in which kubelet makes the cgroup and the log directory of a pod after its admission. */
+#define RDMAD_ALLOCATION_CGROUP_US (10 * G_USEC_PER_SEC)
 void rdmad_allocations_reconcile(RdmadAllocations *allocations, const RdmadPodList *list);
 /* Returns whether another List is useful: an allocation has no pod, or was not in the last list. */
 gboolean rdmad_allocations_unsettled(RdmadAllocations *allocations);

@@ -141,8 +141,7 @@ static void plan_match(Plan *plan)
 static gboolean allocation_is_of_pod(const RdmadAllocation *allocation,
 				     const RdmadPodDevices *entry)
 {
-	return !g_strcmp0(allocation->pod_namespace, entry->pod_namespace) &&
-	       !g_strcmp0(allocation->pod_name, entry->pod_name);
+	return rdmad_allocation_is_of_pod(allocation, entry->pod_namespace, entry->pod_name);
 }
 
 /* Returns the holder of the allocation's slots: its own container, else another of its pod, else
@@ -320,6 +319,14 @@ static gboolean pod_has_ended(const Plan *plan, const RdmadAllocationRecord *rec
 	       (life == RDMAD_POD_LIFE_EMPTY && record->shown_us > plan->list->kubelet_since_us);
 }
 
+static gboolean newer_kubelet_lists_pod(const Plan *plan, const RdmadAllocation *allocation)
+{
+	return rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
+						  plan->list->kubelet) &&
+	       rdmad_pods_set_has(plan->list->pods, allocation->pod_namespace,
+				  allocation->pod_name);
+}
+
 /* Returns TRUE if the pod is alive and its kubelet has forgotten its slots. */
 static gboolean record_is_forgotten(Plan *plan, RdmadAllocationRecord *record)
 {
@@ -331,10 +338,7 @@ static gboolean record_is_forgotten(Plan *plan, RdmadAllocationRecord *record)
 		return TRUE;
 	if (pod_has_ended(plan, record))
 		return FALSE;
-	return rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
-						  plan->list->kubelet) &&
-	       rdmad_pods_set_has(plan->list->pods, allocation->pod_namespace,
-				  allocation->pod_name);
+	return newer_kubelet_lists_pod(plan, allocation);
 }
 
 static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,
@@ -490,13 +494,8 @@ static gboolean record_is_bare(const Plan *plan, const RdmadAllocationRecord *re
 {
 	const RdmadAllocation *allocation = record->allocation;
 
-	return allocation->pod_name &&
-	       rdmad_pods_set_has(plan->list->pods, allocation->pod_namespace,
-				  allocation->pod_name) &&
-	       !rdmad_pods_set_has(plan->holders, allocation->pod_namespace,
-				   allocation->pod_name) &&
-	       rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
-						  plan->list->kubelet);
+	return allocation->pod_name && newer_kubelet_lists_pod(plan, allocation) &&
+	       !rdmad_pods_set_has(plan->holders, allocation->pod_namespace, allocation->pod_name);
 }
 
 static void plan_record(Plan *plan, RdmadAllocationRecord *record)
@@ -551,7 +550,7 @@ static gboolean slot_has_ended(const Plan *plan, const RdmadPodDevices *held, co
 
 	if (!g_hash_table_lookup_extended(plan->allocations->ended, &key, NULL, &logs))
 		return FALSE;
-	pod = g_strdup_printf("%s/%s", held->pod_namespace, held->pod_name);
+	pod = rdmad_pod_name(held->pod_namespace, held->pod_name);
 	return pod_logs(plan, pod, logs) != LOGS_LATER;
 }
 

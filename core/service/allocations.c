@@ -573,13 +573,6 @@ gboolean rdmad_allocations_detach(RdmadAllocations *allocations, const char *id,
 	return allocations_change(allocations, record, now, error);
 }
 
-static gboolean record_is_of_pod(const RdmadAllocationRecord *record, const char *pod_namespace,
-				 const char *pod_name)
-{
-	return g_strcmp0(record->allocation->pod_namespace, pod_namespace) == 0 &&
-	       g_strcmp0(record->allocation->pod_name, pod_name) == 0;
-}
-
 void rdmad_allocations_set_pod_cgroup(RdmadAllocations *allocations, const char *pod_namespace,
 				      const char *pod_name, const char *pod_cgroup, gint64 last)
 {
@@ -591,7 +584,7 @@ void rdmad_allocations_set_pod_cgroup(RdmadAllocations *allocations, const char 
 		RdmadAllocation *now;
 
 		if (record->allocation->pod_cgroup || record->allocation->number > last ||
-		    !record_is_of_pod(record, pod_namespace, pod_name))
+		    !rdmad_allocation_is_of_pod(record->allocation, pod_namespace, pod_name))
 			continue;
 		now = rdmad_allocation_copy(record->allocation);
 		rdmad_allocation_set_pod_cgroup(now, pod_cgroup);
@@ -613,7 +606,7 @@ gboolean rdmad_allocations_some_of_another_cgroup(const RdmadAllocations *alloca
 		const RdmadAllocationRecord *record = l->data;
 		const char *cgroup = record->allocation->pod_cgroup;
 
-		if (record_is_of_pod(record, pod_namespace, pod_name) &&
+		if (rdmad_allocation_is_of_pod(record->allocation, pod_namespace, pod_name) &&
 		    (cgroup ? g_strcmp0(cgroup, pod_cgroup) != 0
 			    : record->allocation->number > last))
 			return TRUE;

@@ -8,12 +8,7 @@
 
 #define LOGS_MAX 4096u
 
-/* ---- pods' names, and sets of UIDs by them ---- */
-
-char *rdmad_pod_name(const char *pod_namespace, const char *pod_name)
-{
-	return g_strdup_printf("%s/%s", pod_namespace, pod_name);
-}
+/* ---- UIDs by the names of pods ---- */
 
 GHashTable *rdmad_pod_uids_new(void)
 {

@@ -14,11 +14,9 @@
 #include <rdmad/work.h>
 
 #include "hardware/cgroup-tree.h"
+#include "service/pod-list.h"
 
-/* ---- pods' names, and sets of UIDs by them ---- */
-
-/* Returns "namespace/name"; g_free(). */
-char *rdmad_pod_name(const char *pod_namespace, const char *pod_name);
+/* ---- UIDs by the names of pods ---- */
 
 /* Returns a table of rdmad_pod_name() -> GPtrArray of UIDs, in the order in which they were added. */
 GHashTable *rdmad_pod_uids_new(void);

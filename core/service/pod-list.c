@@ -32,14 +32,19 @@ GHashTable *rdmad_pods_set_new(void)
 	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 }
 
+char *rdmad_pod_name(const char *pod_namespace, const char *pod_name)
+{
+	return g_strdup_printf("%s/%s", pod_namespace, pod_name);
+}
+
 void rdmad_pods_set_add(GHashTable *pods, const char *pod_namespace, const char *pod_name)
 {
-	g_hash_table_add(pods, g_strdup_printf("%s/%s", pod_namespace, pod_name));
+	g_hash_table_add(pods, rdmad_pod_name(pod_namespace, pod_name));
 }
 
 gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const char *pod_name)
 {
-	g_autofree char *name = g_strdup_printf("%s/%s", pod_namespace, pod_name);
+	g_autofree char *name = rdmad_pod_name(pod_namespace, pod_name);
 
 	return g_hash_table_contains(pods, name);
 }

@@ -26,7 +26,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPodList, rdmad_pod_list_free)
 /* Sets `logs`.  Kubelet makes a pod's directory before its first process; its name contains the pod's uid. */
 void rdmad_pod_list_read_logs(RdmadPodList *list, const RdmadSysroot *root);
 
-/* Sets of "namespace/pod". */
+/* Returns "namespace/pod"; g_free(). */
+char *rdmad_pod_name(const char *pod_namespace, const char *pod_name);
+
+/* Sets of rdmad_pod_name(). */
 GHashTable *rdmad_pods_set_new(void);
 void rdmad_pods_set_add(GHashTable *pods, const char *pod_namespace, const char *pod_name);
 gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const char *pod_name);

@@ -16,6 +16,7 @@
 #include <sys/inotify.h>
 
 #include "hardware/sysroot.h"
+#include "service/allocation-private.h"
 #include "service/allocations-private.h"
 #include "service/pod-cgroups.h"
 #include "service/pods-private.h"
@@ -32,9 +33,6 @@
 #define LOST_SCAN_MS  20000
 #define LOST_SCANS    5 /* scans after each query of such a pod */
 #define LOST_APART_US (2 * LOST_SCAN_MS * 1000)
-
-/* Time in which kubelet makes the cgroup and the log directory of a pod after its admission. */
-#define AWAIT_US      (10 * G_USEC_PER_SEC)
 #define AWAIT_SCAN_MS 1000
 
 #define PARENT_EVENTS	 (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)
@@ -650,7 +648,7 @@ static void pod_expect(RdmadPodWatch *watch, Pod *pod, const RdmadAllocation *al
 	if (allocation->number <= pod->newcomer_last)
 		pod->is_settled = FALSE;
 	else if (pod->life == RDMAD_POD_LIFE_ALIVE)
-		pod_set_awaits(watch, pod, rdmad_now_us() + AWAIT_US);
+		pod_set_awaits(watch, pod, rdmad_now_us() + RDMAD_ALLOCATION_CGROUP_US);
 	settle_soon(watch, pod);
 }
 
@@ -713,8 +711,7 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
 			       gpointer data)
 {
-	if (g_strcmp0(before->pod_namespace, now->pod_namespace) == 0 &&
-	    g_strcmp0(before->pod_name, now->pod_name) == 0)
+	if (rdmad_allocation_is_of_pod(before, now->pod_namespace, now->pod_name))
 		return;
 	allocation_granted(now, data);
 	allocation_ends(before, data);

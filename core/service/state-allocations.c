@@ -11,9 +11,8 @@ static const char *const sql[STATE_N_STATEMENTS] = {
 	[STATE_COMMIT] = "COMMIT",
 	[STATE_LOAD_ALLOCATIONS] =
 		"SELECT seq, id, resource, owner, pod_namespace, pod_name, container,"
-		" since_us, mode, boot, kubelet, slots, devices, pod_cgroup FROM allocations ORDER "
-		"BY "
-		"seq",
+		" since_us, mode, boot, kubelet, slots, devices, pod_cgroup"
+		" FROM allocations ORDER BY seq",
 	[STATE_LOAD_ATTACHMENTS] = "SELECT allocation, netns, interface, rdma_device, addresses,"
 				   " gid_index FROM attachments ORDER BY allocation, position",
 	[STATE_INSERT_ALLOCATION] =
@@ -21,8 +20,8 @@ static const char *const sql[STATE_N_STATEMENTS] = {
 		" container, since_us, mode, boot, kubelet, slots, devices, pod_cgroup)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
 	[STATE_UPDATE_ALLOCATION] = "UPDATE allocations SET pod_namespace = ?5, pod_name = ?6,"
-				    " container = ?7, mode = ?9, boot = ?10, kubelet = ?11, "
-				    "pod_cgroup = ?14 WHERE seq = ?1",
+				    " container = ?7, mode = ?9, boot = ?10, kubelet = ?11,"
+				    " pod_cgroup = ?14 WHERE seq = ?1",
 	[STATE_DELETE_ALLOCATION] = "DELETE FROM allocations WHERE seq = ?1",
 	[STATE_INSERT_ATTACHMENT] =
 		"INSERT INTO attachments (allocation, position, netns, interface,"

@@ -427,7 +427,7 @@ static const char *cgroup_of(Fixture *f)
 	return last ? ((const RdmadAllocationRecord *)last->data)->allocation->pod_cgroup : NULL;
 }
 
-/* A kubelet that is restarted meanwhile vouches only for what it lists. */
+/* First with the rdmad that has seen both pods, then with another one. */
 static void test_a_pod_outlives_its_deletion_while_rdmad_is_restarted(Fixture *f,
 								      gconstpointer data)
 {
