@@ -137,19 +137,23 @@ class RollingUpdateTest(PluginCase):
     def test_a_successor_that_waits_takes_over_from_a_killed_one(self):
         self.check_hand_over(signal.SIGKILL, True)
 
-    def check_late_end(self, **kubelet):
-        """Kubelet notices the end of the killed one after it has begun the successor's stream."""
+    def check_late_end(self, questions=0, **kubelet):
+        """Kubelet notices the end of the killed one after it has begun the successor's stream, and has been
+        asked this often for the devices that can be allocated."""
         self.both(**kubelet)
         self.wait_ready()
         before = self.endpoint()
         self.kubelet.manager.end_delay = 2 * PATIENCE
         self.end_daemon(signal.SIGKILL)
+        asked_of = self.kubelet.pod_resources
+        asked = asked_of.allocatable_asked
         self.start_daemon()
         self.wait_for(lambda: self.endpoint() is not before, "other endpoint")
         self.wait_ready()
         self.kubelet.manager.end_delay = 0
         second = self.endpoint()
-        self.wait_for(lambda: second.messages, "list of the second")
+        self.wait_for(lambda: second.messages and asked_of.allocatable_asked >= asked + questions,
+                      "list of the second")
         self.kubelet.manager.disconnected(before, "noticed late")
         self.assertTrue(second.stopped)
         stopped = time.monotonic()
@@ -176,6 +180,9 @@ class RollingUpdateTest(PluginCase):
 
     def test_a_stream_that_kubelet_has_stopped_is_noticed(self):
         self.check_late_end(registry=False)
+
+    def test_a_stream_that_kubelet_stops_between_the_last_looks_is_noticed(self):
+        self.check_late_end(4, registry=False)
 
     def test_a_stream_that_kubelet_has_stopped_is_noticed_in_the_registry_too(self):
         self.check_late_end(legacy=False)

@@ -11,8 +11,9 @@
  * list, and after 15 s it has noticed the end of older streams.  A list may hide from these queries that
  * kubelet has stopped the endpoint; five minutes later kubelet removes its devices, with any list
  * (endpointStopGracePeriod; GetCapacity() in pkg/kubelet/cm/devicemanager/manager.go). */
-static const guint query_delays_ms[] = { 500, 500, 1000, 3000, 10000, 330000, 15000 };
+static const guint query_delays_ms[] = { 500, 500, 1000, 3000, 10000, 330000 };
 
+#define SECOND_MS    1000  /* before the second of the two queries that decide */
 #define AGAIN_MS     15000 /* before a query that failed is repeated, at most */
 #define FAILURES_MAX 8	   /* in a row, after which the next query is due */
 
@@ -49,22 +50,26 @@ static void query_answered(const guint8 *message, gsize size, gpointer data)
 	check->found = unpacked && has_device(unpacked_message(unpacked), check->resource);
 }
 
+/* Two queries in a row decide. */
 static void query_schedule(EndpointCheck *check)
 {
 	check->failures = 0;
-	if (check->step < G_N_ELEMENTS(query_delays_ms))
+	if (check->lacking && !check->reported)
+		rdmad_event_arm(check->timer, SECOND_MS);
+	else if (check->step < G_N_ELEMENTS(query_delays_ms))
 		rdmad_event_arm(check->timer, query_delays_ms[check->step++]);
 }
 
-/* Two queries decide, so one that failed must not be the last. */
 static void query_failed(EndpointCheck *check, RdmadGrpcStatus status)
 {
 	if (status == RDMAD_GRPC_UNIMPLEMENTED)
 		return; /* by kubelets before 1.21 */
-	if (check->failures++ < FAILURES_MAX)
+	if (check->failures++ < FAILURES_MAX) {
 		rdmad_event_arm(check->timer, MIN(query_delays_ms[check->step - 1], AGAIN_MS));
-	else
-		query_schedule(check);
+		return;
+	}
+	check->lacking = FALSE;
+	query_schedule(check);
 }
 
 static void report_stopped(EndpointCheck *check)

@@ -36,7 +36,8 @@ class RateLimit:
 
 class PodResources:
     def __init__(self, root, manager):
-        self.manager, self.limit, self.lists = manager, RateLimit(), 0
+        self.manager, self.limit = manager, RateLimit()
+        self.lists = self.allocatable_asked = 0
         self.path = os.path.join(root, "pod-resources", "kubelet.sock")
         self.server = rpc.serve(self.path, {
             SERVICE + "List": (pods.ListPodResourcesRequest, self._list),
@@ -94,6 +95,7 @@ class PodResources:
 
     def _allocatable(self, request, context):
         self._check_rate(context)
+        self.allocatable_asked += 1
         reply = pods.AllocatableResourcesResponse()
         with self.manager.lock:
             for name, resource in self.manager.resources.items():
