@@ -306,6 +306,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return self.misbehave("gone")
             if int(query["resourceVersion"]) < int(server.node["metadata"]["resourceVersion"]):
                 lines.put(json.dumps({"type": "MODIFIED", "object": server.node}).encode() + b"\n")
+            lines.list = server.count("list")       # that it follows
             server.watches.append(lines)
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")

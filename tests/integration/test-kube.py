@@ -110,7 +110,8 @@ class KubeCase(unittest.TestCase):
             raise AssertionError(f"{error}: {self.status()['api_server']}") from None
 
     def until_watching(self):
-        until(lambda: len(self.server.watches) == 1, "one watch")
+        """The watch of before the last list is none: its end is noticed later."""
+        until(lambda: [watch.list for watch in self.server.watches] == [self.server.count("list")], "one watch")
 
 
 class Node(KubeCase):
