@@ -4,7 +4,6 @@
 #include <rdmad/allocation-dir.h>
 #include <rdmad/error.h>
 #include <rdmad/inventory.h>
-#include <rdmad/log.h>
 #include <string.h>
 
 #include "view-allocations.h"
@@ -38,6 +37,7 @@ void nccl_container_free(NcclContainer *container)
 	g_clear_pointer(&container->first, nccl_env_free);
 	g_clear_pointer(&container->look, nccl_look_free);
 	g_ptr_array_unref(container->allocations);
+	g_free(container->problem);
 	g_free(container);
 }
 
@@ -133,9 +133,9 @@ static GArray *container_files(const NcclContainer *container, const NcclSetting
 	return files;
 }
 
-/* Returns FALSE if the write must be retried, and logs the error.  A missing directory is none: the
- * allocation is about to end, or the module that makes the directory logs why it is missing. */
-static gboolean container_write(const NcclContainer *container, const NcclSettings *settings,
+/* Returns FALSE if the write must be retried.  A missing directory is no problem: the allocation is about
+ * to end, or the module that makes the directory logs why it is missing. */
+static gboolean container_write(NcclContainer *container, const NcclSettings *settings,
 				const char *run_dir, const char *id)
 {
 	const NcclPlanLabel label = { id, container->generation };
@@ -147,8 +147,10 @@ static gboolean container_write(const NcclContainer *container, const NcclSettin
 
 		if (rdmad_allocation_dir_write_bytes(run_dir, id, file->name, file->bytes, &error))
 			continue;
-		if (!g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
-			rdmad_warn("allocation %s: %s: %s", id, file->name, error->message);
+		if (!container->problem &&
+		    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+			container->problem = g_strdup_printf("allocation %s: %s: %s", id,
+							     file->name, error->message);
 		return FALSE;
 	}
 	return TRUE;
@@ -265,6 +267,7 @@ static void container_write_all(NcclContainer *container, const NcclSettings *se
 				const char *run_dir)
 {
 	container->unwritten = FALSE;
+	g_clear_pointer(&container->problem, g_free);
 	for (guint i = 0; i < container->allocations->len; i++) {
 		const RdmadAllocation *allocation = container->allocations->pdata[i];
 

@@ -26,6 +26,7 @@ typedef struct {
 	NcclEnv *first;
 	guint64 generation; /* generation of the newest plan on the disk */
 	gboolean unwritten; /* a write failed; the next update retries it */
+	char *problem;	    /* why; NULL: the directory of an allocation is missing */
 } NcclContainer;
 
 /* Returns the key of an allocation's container: "namespace/pod/container", or the allocation's

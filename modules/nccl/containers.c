@@ -4,11 +4,13 @@
 #include <rdmad/clock.h>
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
+#include <rdmad/log.h>
 #include <rdmad/loop.h>
 #include <rdmad/preparations.h>
 #include <string.h>
 
-#define RETRY_MS 5000u
+#define RETRY_MS     5000u
+#define RETRY_MAX_MS 60000u
 
 /* A container start that waits for its files. */
 typedef struct {
@@ -21,6 +23,8 @@ struct NcclContainers {
 	NcclSettings *const *settings;
 	RdmadWatch *devices, *allocations;
 	RdmadEvent *update; /* one update for all changes of a turn of the loop */
+	guint retry_ms;	    /* before the next update of what could not be written */
+	char *problem;	    /* of the writes, as it was logged; NULL: none */
 	GTree *table;	    /* key -> NcclContainer */
 	RdmadPreparer *preparer;
 	GArray *starts;	     /* of Start */
@@ -136,9 +140,6 @@ static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 	if (result == NCCL_CONTAINER_CHANGED && container->started && container->first &&
 	    !nccl_env_equal(container->first, container->plan->env))
 		change_report(containers, container);
-	/* A write error may pass, for example a full disk, and a missing directory may be made. */
-	if (container->unwritten)
-		rdmad_event_arm(containers->update, RETRY_MS);
 	return FALSE;
 }
 
@@ -212,6 +213,47 @@ static void starts_serve(NcclContainers *containers)
 			g_array_remove_index_fast(containers->starts, i);
 }
 
+/* Returns one text for all containers, NULL if there is no problem. */
+static char *problems_text(const NcclContainers *containers)
+{
+	const NcclContainer *container;
+	const char *first = NULL;
+	guint n = 0;
+	GTreeNode *at = NULL;
+
+	while (nccl_containers_next(containers, &at, &container))
+		if (container->problem && n++ == 0)
+			first = container->problem;
+	return n > 1 ? g_strdup_printf("files of %u containers cannot be written, the first: %s", n,
+				       first)
+		     : g_strdup(first);
+}
+
+static void problems_log(NcclContainers *containers)
+{
+	g_autofree char *problem = problems_text(containers);
+
+	if (problem && g_strcmp0(problem, containers->problem) != 0)
+		rdmad_warn("%s", problem);
+	g_free(containers->problem);
+	containers->problem = g_steal_pointer(&problem);
+}
+
+/* A write error may pass, for example a full disk, and a missing directory may be made. */
+static void containers_retry(NcclContainers *containers)
+{
+	const NcclContainer *container;
+	gboolean is_written = TRUE;
+	GTreeNode *at = NULL;
+
+	while (nccl_containers_next(containers, &at, &container))
+		is_written = is_written && !container->unwritten;
+	if (is_written)
+		return;
+	rdmad_event_arm(containers->update, containers->retry_ms);
+	containers->retry_ms = MIN(containers->retry_ms * 2, RETRY_MAX_MS);
+}
+
 static void containers_update(gpointer data)
 {
 	NcclContainers *containers = data;
@@ -219,11 +261,14 @@ static void containers_update(gpointer data)
 	if (!containers->is_scanned)
 		return;
 	g_tree_foreach(containers->table, update_visit, containers);
+	problems_log(containers);
+	containers_retry(containers);
 	starts_serve(containers);
 }
 
 static void containers_schedule(NcclContainers *containers)
 {
+	containers->retry_ms = RETRY_MS;
 	rdmad_event_arm(containers->update, 0);
 }
 
@@ -404,6 +449,7 @@ NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *sett
 	g_array_set_clear_func(containers->starts, start_clear);
 	containers->preparer = rdmad_preparations_add(rdmad_module_preparations(self), self,
 						      on_prepare, containers);
+	containers->retry_ms = RETRY_MS;
 	containers->update =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, containers_update, containers);
 	containers->allocations = rdmad_allocations_watch(rdmad_module_allocations(self), self,
@@ -423,5 +469,6 @@ void nccl_containers_free(NcclContainers *containers)
 	rdmad_watch_free(containers->allocations);
 	rdmad_event_free(containers->update);
 	g_tree_unref(containers->table);
+	g_free(containers->problem);
 	g_free(containers);
 }

@@ -179,6 +179,19 @@ class NcclTest(PluginCase):
         os.rmdir(self.path(allocation, "plan.json"))
         self.wait_for(lambda: self.conf(allocation)[1].get("NCCL_IB_GID_INDEX") == "3", "the plan, on another try")
 
+    def test_files_that_cannot_be_written_are_one_line_for_all_containers(self):
+        self.start()
+        for allocation in (self.allocate(), self.allocate(pod="ml/train-1")):
+            os.remove(self.path(allocation, "plan.json"))
+            os.mkdir(self.path(allocation, "plan.json"))
+        self.end_daemon()
+        self.start(first=False)
+        line = "files of 2 containers cannot be written, the first: allocation"
+        self.wait_for(lambda: line in self.log(), "a line")
+        another = self.path(self.allocate(pod="ml/train-2"), "nccl.conf")
+        self.wait_for(lambda: os.path.exists(another), "another update")
+        self.assertEqual(self.log().count(line), 1)
+
     def test_a_pod_without_a_network_starts_all_the_same(self):
         self.start(config=AUTO)
         allocation = self.allocate()

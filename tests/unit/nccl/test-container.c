@@ -248,10 +248,12 @@ static void test_unwritable(Fixture *f, gconstpointer data)
 	g_assert_cmpint(g_mkdir(place, 0755), ==, 0);
 	update(f, id, NULL);
 	g_assert_true(f->container->unwritten);
+	g_assert_nonnull(strstr(f->container->problem, "plan.json"));
 	assert_conf(f, id, "0");
 	g_assert_cmpint(g_rmdir(place), ==, 0);
 	g_assert_cmpint(update(f, id, NULL), ==, NCCL_CONTAINER_SAME);
 	g_assert_false(f->container->unwritten);
+	g_assert_null(f->container->problem);
 	assert_conf(f, id, "1 NCCL_IB_HCA==dev-a:1");
 }
 
