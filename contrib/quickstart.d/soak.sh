@@ -9,10 +9,16 @@ here=contrib/quickstart.d
 . $here/stages.sh
 export RDMAD_TEST_SLOW=1
 
+lab_sanitized() {
+	build_asan && LAB_BUILD=build-asan LAB_TIMEOUT=1800 LAB_SECONDS=600 \
+		tests/lab/run test-device-plugin test-storm test-transitions
+}
+
 stage 'build with gcc' eval 'build build && echo "ok 1 - gcc builds it without a warning"'
 stage 'long runs' suites build --suite soak --timeout-multiplier 0
 stage 'fuzz' eval 'build_fuzz && tests/fuzz/run 1800 build-fuzz'
 stage 'lab' tests/lab/run
+stage 'lab with sanitizers' lab_sanitized
 stage 'lab of two machines' tests/lab/pair test-smc
 stage 'systemd' env LAB_TIMEOUT=1800 LAB_SECONDS=1500 tests/lab/run test-systemd
 # How much each has done.

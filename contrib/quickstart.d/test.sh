@@ -19,12 +19,6 @@ build_clang() {
 	mapfile -t objects < <(ninja -C build-clang -t targets rule c_COMPILER)
 	make_targets build-clang "${objects[@]}"
 }
-# A sanitizer's checks are the same at -O0, which takes half of the compiler's time of -O1; -g1 has the lines of its
-# reports.
-build_asan() {
-	build build-asan -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=0 -Dc_args=-g1
-}
-
 # The builds of later stages, while the tests of the first ones wait.  Errors are reported by the stages, which
 # build what is left.
 ahead() {
@@ -39,19 +33,17 @@ sanitized() {
 		--timeout-multiplier 6
 }
 
-# Each test of the lab runs with the sanitizers, without them, or both.  `contrib/quickstart soak` runs all without,
-# and it alone the longest ones.
+# Each test of the lab runs once, with the sanitizers or without them.  `contrib/quickstart soak` runs all without, the
+# paths of a pod with them, and it alone the longest ones.
 #
-# Tests of a browser, Prometheus, the kernel or memory rather than of rdmad, and those that take minutes with
-# sanitizers and whose code the unit tests run with them:
-lab_without='test-(cni|dashboard|erdma|memory|metrics|nccl|page|rdma-limits|traffic)'
-# The paths of a pod, and races that need the full speed:
-lab_both='test-(device-plugin|storm|transitions)'
+# Tests of a browser, Prometheus, the kernel or memory rather than of rdmad, those that take minutes with sanitizers
+# and whose code the unit tests run with them, and races that need the full speed:
+lab_without='test-(cni|dashboard|device-plugin|erdma|memory|metrics|nccl|page|rdma-limits|storm|traffic|transitions)'
 lab_long='test-(nccl-pod|rxe-pods|smc)'
 
 lab() {
 	local tests
-	mapfile -t tests < <(tests/lab/run -l | grep -xE "$lab_without|$lab_both")
+	mapfile -t tests < <(tests/lab/run -l | grep -xE "$lab_without")
 	LAB_TIMEOUT=1200 tests/lab/run "${tests[@]}"
 }
 lab_sanitized() {
