@@ -217,6 +217,11 @@ void rdmad_grpc_connection_freeze(RdmadGrpcConnection *c)
 	rdmad_grpc_session_freeze(c->session);
 }
 
+void rdmad_grpc_connection_thaw(RdmadGrpcConnection *c)
+{
+	rdmad_grpc_session_thaw(c->session);
+}
+
 gboolean rdmad_grpc_connection_is_still(const RdmadGrpcConnection *c)
 {
 	for (const GList *l = c->calls.head; l; l = l->next)

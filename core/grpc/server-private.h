@@ -93,6 +93,7 @@ RdmadGrpcConnection *rdmad_grpc_connection_new(RdmadGrpcServer *server, int fd);
 gboolean rdmad_grpc_connection_resume(RdmadGrpcServer *server, int fd, json_t *state,
 				      GError **error);
 void rdmad_grpc_connection_freeze(RdmadGrpcConnection *connection);
+void rdmad_grpc_connection_thaw(RdmadGrpcConnection *connection);
 /* Returns whether the connection has only open streams, or nothing. */
 gboolean rdmad_grpc_connection_is_still(const RdmadGrpcConnection *connection);
 /* Returns NULL if no other process can resume the connection. */

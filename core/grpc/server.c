@@ -147,6 +147,17 @@ static void server_drain_continue(gpointer data)
 		drained(server->drained_data);
 }
 
+void rdmad_grpc_server_await_clients(RdmadGrpcServer *server, void (*left)(gpointer data),
+				     gpointer data)
+{
+	server->drained = left;
+	server->drained_data = data;
+	server_stop_listening(server);
+	for (GList *l = server->connections.head; l; l = l->next)
+		rdmad_grpc_connection_thaw(l->data);
+	rdmad_grpc_server_left(server);
+}
+
 void rdmad_grpc_server_drain(RdmadGrpcServer *server, void (*drained)(gpointer data), gpointer data)
 {
 	server->drained = drained;

@@ -178,6 +178,20 @@ class RollingUpdateTest(PluginCase):
         self.assertFalse(self.endpoint().stopped)
         self.kubelet.allocate("ml/after", HCA)
 
+    def test_a_socket_is_not_replaced_before_kubelet_has_noticed_its_end(self):
+        self.both(registry=False)
+        self.wait_ready()
+        before, manager = self.endpoint(), self.kubelet.manager
+        manager.end_delay = 1
+        for name in self.sockets("device-plugins"):
+            os.unlink(os.path.join(self.kubelet_dir, "device-plugins", name))
+        self.wait_for(lambda: self.endpoint() is not before, "another endpoint")
+        second = self.endpoint()
+        self.wait_for(lambda: before.stopped, "the end of the first")
+        self.wait_ready()
+        self.assertFalse(second.stopped)
+        self.kubelet.allocate("ml/after", HCA)
+
     def test_a_stream_that_kubelet_has_stopped_is_noticed(self):
         self.check_late_end(registry=False)
 

@@ -10,7 +10,7 @@
 #include "kubelet/endpoint-check.h"
 
 #define LOST_AFTER_MS 2000 /* time without a stream */
-#define CLOSE_GAP_MS  100  /* for kubelet to notice that the old socket is closed */
+#define CLOSE_GAP_MS  100  /* for kubelet to process the end of the old stream */
 #define FORGET_GAP_MS                                                                              \
 	1200 /* for its scan of plugins_registry, once a second, to notice the removal */
 #define BACKOFF_FIRST 100
@@ -36,6 +36,7 @@ struct Registration {
 	guint backoff_ms;
 	gint64 stream_since_us; /* 0: no stream */
 	guint streams;
+	gboolean leaving; /* kubelet is to close its connection to `server` */
 	gboolean draining;
 	RdmadHandOverPart *part;
 	char *error;
@@ -85,7 +86,7 @@ static void close_server(Registration *registration)
 	g_clear_pointer(&registration->server, plugin_server_free);
 	registration->stream_since_us = 0;
 	registration->streams = 0;
-	registration->connected = FALSE;
+	registration->connected = registration->leaving = FALSE;
 }
 
 static void register_done(RdmadGrpcStatus status, const char *text, gpointer data)
@@ -152,7 +153,7 @@ static void register_now(Registration *registration)
 					      &REGISTER_OPS, registration);
 }
 
-/* Returns the time that kubelet needs to notice the end of the old socket. */
+/* Returns the time that kubelet needs after the end of the old socket. */
 static guint close_gap_ms(const Registration *registration)
 {
 	if (registration->connected && registration->method == REGISTRATION_REGISTRY)
@@ -217,19 +218,41 @@ static gboolean take_over(Registration *registration)
 	return TRUE;
 }
 
-static void begin_try(Registration *registration)
-{
-	guint gap_ms;
+static void close_and_try(gpointer data);
 
-	if (registration->draining || !registration->list || take_over(registration))
-		return;
-	gap_ms = MAX(close_gap_ms(registration), kubelet_hold_ms(registration->kubelet));
+/* Kubelet stops a new socket with the stream of the old one, if it notices the end of that afterwards. */
+static void leave(Registration *registration)
+{
+	endpoint_check_end(registration->check);
+	g_clear_pointer(&registration->call, rdmad_grpc_request_cancel);
+	rdmad_event_disarm(registration->timer);
+	registration->leaving = TRUE;
+	plugin_server_leave(registration->server, close_and_try, registration);
+}
+
+static void close_and_try(gpointer data)
+{
+	Registration *registration = data;
+	const guint gap_ms =
+		MAX(close_gap_ms(registration), kubelet_hold_ms(registration->kubelet));
+
 	close_server(registration);
 	rdmad_event_disarm(registration->timer);
 	if (gap_ms)
 		rdmad_event_arm(registration->timer, gap_ms);
 	else
 		register_now(registration);
+}
+
+static void begin_try(Registration *registration)
+{
+	if (registration->draining || registration->leaving || !registration->list ||
+	    take_over(registration))
+		return;
+	if (registration->stream_since_us)
+		leave(registration);
+	else
+		close_and_try(registration);
 }
 
 /* ---- events ---- */
@@ -436,7 +459,8 @@ static json_t *part_give(int *fds, guint *n_fds, gpointer data)
 	PluginOptions options = { 0 };
 	json_t *server;
 
-	if (!registration->server || !registration->stream_since_us || registration->call)
+	if (!registration->server || !registration->stream_since_us || registration->leaving ||
+	    registration->call)
 		return NULL;
 	server = plugin_server_give(registration->server, fds, n_fds);
 	if (!server)
@@ -507,7 +531,7 @@ void registration_drain(Registration *registration, void (*drained)(gpointer dat
 
 void registration_info(const Registration *registration, RegistrationInfo *info)
 {
-	info->registered = registration->stream_since_us != 0;
+	info->registered = registration->stream_since_us && !registration->leaving;
 	info->method = registration->method;
 	info->streams = registration->server ? plugin_server_streams(registration->server) : 0;
 	info->error = registration->error;

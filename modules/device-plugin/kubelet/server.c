@@ -15,6 +15,7 @@
 
 #define PUBLISH_EVERY_US (100 * 1000)
 #define REASON_MAX	 512
+#define LEAVE_MS	 3000
 
 struct PluginServer {
 	RdmadGrpcServer *grpc;
@@ -27,6 +28,9 @@ struct PluginServer {
 	RdmadEvent *publish;
 	gint64 published_us;
 	gboolean frozen;
+	RdmadEvent *limit; /* of the time in which kubelet closes its connection */
+	void (*left)(gpointer data);
+	gpointer left_data;
 	void (*drained)(gpointer data);
 	gpointer drained_data;
 };
@@ -245,6 +249,17 @@ static const RdmadGrpcMethod METHODS[] = {
 
 /* ---- life cycle ---- */
 
+static void clients_left(gpointer data)
+{
+	PluginServer *server = data;
+	void (*left)(gpointer) = server->left;
+
+	rdmad_event_disarm(server->limit);
+	server->left = NULL;
+	if (left)
+		left(server->left_data);
+}
+
 static PluginServer *server_make(RdmadModule *self, const char *resource, const char *socket_path,
 				 GBytes *list, const PluginServerOps *ops, gpointer data)
 {
@@ -257,6 +272,7 @@ static PluginServer *server_make(RdmadModule *self, const char *resource, const 
 	server->data = data;
 	server->streams = g_ptr_array_new_with_free_func(stream_free);
 	server->publish = rdmad_loop_add_timer(rdmad_module_loop(self), self, publish_now, server);
+	server->limit = rdmad_loop_add_timer(rdmad_module_loop(self), self, clients_left, server);
 	return server;
 }
 
@@ -313,6 +329,7 @@ void plugin_server_free(PluginServer *server)
 	g_clear_pointer(&server->streams, g_ptr_array_unref);
 	g_clear_pointer(&server->grpc, rdmad_grpc_server_free);
 	rdmad_event_free(server->publish);
+	rdmad_event_free(server->limit);
 	g_clear_pointer(&server->list, g_bytes_unref);
 	g_free(server->path);
 	g_free(server->resource);
@@ -338,17 +355,34 @@ gboolean plugin_server_is_reachable(const PluginServer *server)
 	return !server->inode || info.st_ino == server->inode;
 }
 
-static void server_end_streams(gpointer data)
-{
-	PluginServer *server = data;
+/* ---- end ---- */
 
+/* GOAWAY would have kubelet's gRPC close the connection before kubelet has noticed the end of its stream. */
+void plugin_server_leave(PluginServer *server, void (*left)(gpointer data), gpointer data)
+{
+	rdmad_event_disarm(server->publish);
 	for (guint i = 0; i < server->streams->len; i++)
 		rdmad_grpc_call_finish(((Stream *)server->streams->pdata[i])->call);
 	g_ptr_array_set_size(server->streams, 0);
+	server->left = left;
+	server->left_data = data;
+	rdmad_event_arm(server->limit, LEAVE_MS);
+	rdmad_grpc_server_await_clients(server->grpc, clients_left, server);
+}
+
+static void server_drain_rest(gpointer data)
+{
+	PluginServer *server = data;
+
 	rdmad_grpc_server_drain(server->grpc, server->drained, server->drained_data);
 }
 
-/* Kubelet closes its connection when a stream ends, and refuses the pods of unanswered calls. */
+static void server_end_streams(gpointer data)
+{
+	plugin_server_leave(data, server_drain_rest, data);
+}
+
+/* Kubelet refuses the pods of unanswered calls. */
 void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data)
 {
 	server->drained = drained;

@@ -48,8 +48,8 @@ class Endpoint:
         except ValueError as error:     # the channel was closed under the iterator
             reason = str(error)
         self._take_answers()
-        self.close()
         self.manager.released.wait(self.manager.end_delay)
+        self.close()
         self.manager.disconnected(self, reason)
 
     def _take_answers(self):

@@ -434,6 +434,24 @@ static void test_a_drain_after_a_freeze_reads_again(Fixture *f, gconstpointer da
 	run_until(f, &f->drained, 2);
 }
 
+static void test_clients_are_awaited(Fixture *f, gconstpointer data)
+{
+	call(f, "/t.T/Hold", "first", 0);
+	run_until(f, &f->messages, 1);
+	rdmad_grpc_server_freeze(f->server, NULL, NULL);
+	run_a_while(f);
+	rdmad_grpc_server_await_clients(f->server, count_drained, f);
+	g_assert_false(g_file_test(f->path, G_FILE_TEST_EXISTS));
+	rdmad_grpc_call_finish(f->held);
+	g_clear_pointer(&f->held, rdmad_grpc_call_unref);
+	run_until(f, &f->dones, 1);
+	g_assert_cmpint(f->status, ==, RDMAD_GRPC_OK);
+	run_a_while(f);
+	g_assert_cmpuint(f->drained, ==, 0);
+	g_clear_pointer(&f->channel, rdmad_grpc_channel_free);
+	run_until(f, &f->drained, 1);
+}
+
 /* A frozen server reads nothing, not even the end of the connection. */
 static void test_a_call_has_ended_when_its_client_is_gone(Fixture *f, gconstpointer data)
 {
@@ -609,6 +627,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_channel_finds_a_server_that_came_again),
 	TEST(no_server_is_unavailable_and_reported_later),
 	TEST(a_drain_waits_for_open_calls),
+	TEST(clients_are_awaited),
 	TEST(a_drain_after_a_freeze_reads_again),
 	TEST(a_call_has_ended_when_its_client_is_gone),
 	TEST(a_drain_of_an_idle_server_ends_on_the_loop),
