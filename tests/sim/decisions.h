@@ -32,6 +32,7 @@ typedef enum {
 	DECIDE_CLOUD,	  /* the metadata service, and other programs that configure NICs */
 	DECIDE_SCHEDULER, /* a pod that the scheduler should have kept waiting */
 	DECIDE_REMAINS, /* what kubelet leaves of a deleted pod, and whether its name comes again */
+	DECIDE_NOTICE,	/* the time until kubelet notices that a plugin's stream has ended */
 	N_DECIDE,
 } Decide;
 

@@ -64,6 +64,11 @@ gint64 judge_hand_over_takes_us(gint64 took_us)
 	return hand_over.moved_us > clock_now_us() - took_us - TAKES_US ? TAKES_US : 0;
 }
 
+gboolean judge_hand_over_was(void)
+{
+	return hand_over.moved_us != 0;
+}
+
 void judge_hand_over_look(void)
 {
 	for (guint i = 0; i < NODE_RESOURCES; i++) {

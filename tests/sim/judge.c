@@ -21,6 +21,19 @@
 #define RELEASED_US	 (5 * SIM_S)  /* after the end of its pod, a device is free */
 #define KUBELET_WAITS_US (30 * SIM_S) /* for PreStartContainer */
 
+/* Until a plugin that was lost is registered again: kubelet notices the end of a stream late, rdmad asks
+ * kubelet about that for 16 s, and waits up to 10 s after a Register that failed. */
+#define REGISTERED_US (60 * SIM_S)
+/* Until kubelet removes the devices of a stopped endpoint, also those of a list that came later, and rdmad asks
+ * again. */
+#define REMOVED_US (350 * SIM_S)
+
+/* A resource of which kubelet has no plugin. */
+typedef struct {
+	gint64 since_us;  /* 0: it has one */
+	gint64 hidden_us; /* until when podresources hid that */
+} Lost;
+
 static struct {
 	Decisions *decisions;
 	char *verdict;
@@ -29,10 +42,11 @@ static struct {
 		answered; /* set of the IDs of all allocations that were in a response to kubelet */
 	GHashTable *whole; /* ID of an allocation -> change of its file that was found complete */
 	guint unanswered;
-	gboolean restarted, forgotten;
+	gboolean restarted, forgotten, late_end;
 	gint64 forced_us; /* the end of the last pod whose deletion was forced */
 	gint64 hung_us;	  /* until when podresources did not answer; G_MAXINT64: it does not */
 	guint64 changes;  /* number of file changes at the last check */
+	Lost lost[NODE_RESOURCES];
 } judge;
 
 void judge_begin(Decisions *decisions)
@@ -41,8 +55,9 @@ void judge_begin(Decisions *decisions)
 	judge.answered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.whole = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	judge.unanswered = 0;
-	judge.restarted = judge.forgotten = FALSE;
+	judge.restarted = judge.forgotten = judge.late_end = FALSE;
 	judge.hung_us = judge.forced_us = 0;
+	memset(judge.lost, 0, sizeof(judge.lost));
 	judge_disk_begin();
 	judge_network_begin(decisions);
 	judge_hand_over_begin();
@@ -279,6 +294,34 @@ static guint sockets_in(const char *dir)
 	while (all && (name = g_dir_read_name(all)))
 		n += g_str_has_prefix(name, "rdmad-");
 	return n;
+}
+
+void judge_late_end(void)
+{
+	judge.late_end = TRUE;
+	judge_hand_over_disturbed();
+}
+
+void judge_calm(void)
+{
+	const gint64 now_us = clock_now_us();
+
+	for (guint i = 0; i < NODE_RESOURCES; i++) {
+		const char *name = node_resources[i].name;
+		Lost *lost = &judge.lost[i];
+
+		if (kubelet_endpoints(name) || !life_is_on()) {
+			*lost = (Lost){ 0 };
+			continue;
+		}
+		if (!lost->since_us)
+			lost->since_us = lost->hidden_us = now_us;
+		if ((judge.late_end || judge_hand_over_was()) && kubelet_hides_stop(name))
+			lost->hidden_us = now_us;
+		if (now_us - lost->hidden_us > REGISTERED_US ||
+		    now_us - lost->since_us > REMOVED_US + REGISTERED_US)
+			judge_fails("a resource stays without a plugin: %s", name);
+	}
 }
 
 static void lists_check(void)

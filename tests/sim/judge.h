@@ -48,6 +48,10 @@ void judge_unready(const char *error);
 void judge_checked(const Sandbox *sandbox, const char *error);
 /* Call after each step. */
 void judge_check(void);
+/* Kubelet noticed the end of a stream later than rdmad waits for that. */
+void judge_late_end(void);
+/* Call every second while there are no faults. */
+void judge_calm(void);
 /* Call when there have been no faults for a long time. */
 void judge_quiet(void);
 
@@ -77,6 +81,8 @@ void judge_given(const char *part);
 void judge_successor_failed(void);
 /* Returns how much longer a call may take that began so long ago. */
 gint64 judge_hand_over_takes_us(gint64 took_us);
+/* Returns whether a connection was handed over. */
+gboolean judge_hand_over_was(void);
 void judge_hand_over_look(void);
 
 /* ---- judge-leases.c ---- */

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "containers.h"
 #include "deviceplugin.pb-c.h"
+#include "judge.h"
 #include "kubelet.h"
 
 #define OPTIONS_MS	10000
@@ -23,11 +24,12 @@ struct Endpoint {
 	Resource *resource;
 	char *path;
 	RdmadGrpcChannel *channel;
-	RdmadEvent *dial;	    /* timer */
+	RdmadEvent *dial, *notice;  /* timers */
 	RdmadGrpcCall *registering; /* Register, or NULL */
 	gboolean is_answered;	    /* it is told whether it is registered */
 	EndpointOptions options;
 	gboolean streams; /* ListAndWatch is open */
+	gboolean is_late; /* is the end of the stream */
 	gboolean stopped, over;
 	gint64 stopped_us;
 	guint serial;
@@ -111,6 +113,16 @@ guint kubelet_endpoints(const char *name)
 	return n;
 }
 
+gboolean kubelet_hides_stop(const char *name)
+{
+	const Resource *resource = resource_find(name);
+	gboolean is_healthy = FALSE;
+
+	for (guint i = 0; resource && i < resource->slots->len; i++)
+		is_healthy |= ((const ListedSlot *)resource->slots->pdata[i])->healthy;
+	return is_healthy && resource->endpoint && resource->endpoint->stopped;
+}
+
 const Endpoint *kubelet_endpoint_find(const char *name)
 {
 	const Resource *resource = resource_find(name);
@@ -156,6 +168,7 @@ static void endpoint_free(gpointer data)
 		rdmad_grpc_call_unref(endpoint->registering);
 	rdmad_grpc_channel_free(endpoint->channel);
 	rdmad_event_free(endpoint->dial);
+	rdmad_event_free(endpoint->notice);
 	g_free(endpoint->path);
 	g_free(endpoint);
 }
@@ -182,11 +195,13 @@ static void list_came(const guint8 *bytes, gsize size, gpointer data)
 
 /* Kubelet knows an endpoint only by the name of its resource, so the end of an older plugin's
  * stream also stops a newer one.  Only the oldest versions compared the streams. */
-static void list_ended(RdmadGrpcStatus status, const char *text, gpointer data)
+static void end_noticed(gpointer data)
 {
 	Endpoint *endpoint = data;
 	Resource *resource = endpoint->resource;
 
+	if (endpoint->is_late)
+		judge_late_end();
 	endpoint->streams = FALSE;
 	endpoint->stopped = endpoint->over = TRUE;
 	if (!endpoints.era->dials_inside && resource->endpoint != endpoint)
@@ -197,6 +212,22 @@ static void list_ended(RdmadGrpcStatus status, const char *text, gpointer data)
 	}
 	for (guint i = 0; i < resource->slots->len; i++)
 		((ListedSlot *)resource->slots->pdata[i])->healthy = FALSE;
+}
+
+/* rdmad waits half a second after the end of a killed one. */
+static void list_ended(RdmadGrpcStatus status, const char *text, gpointer data)
+{
+	static const guint after_ms[] = { 0, 200, 3000, 8000 };
+	Endpoint *endpoint = data;
+	const guint how =
+		decide_rarely(endpoints.decisions, DECIDE_NOTICE, 8, G_N_ELEMENTS(after_ms));
+
+	endpoint->streams = FALSE;
+	endpoint->is_late = after_ms[how] > 500;
+	if (how)
+		rdmad_event_arm(endpoint->notice, after_ms[how]);
+	else
+		end_noticed(endpoint);
 }
 
 static void register_answer(Endpoint *endpoint, const char *error)
@@ -275,6 +306,7 @@ void kubelet_endpoint_connect(const char *name, const char *path, const Endpoint
 	if (registering && !endpoints.era->dials_inside)
 		register_answer(endpoint, NULL);
 	endpoint->dial = rdmad_loop_add_timer(kubelet_loop(), NULL, endpoint_dial, endpoint);
+	endpoint->notice = rdmad_loop_add_timer(kubelet_loop(), NULL, end_noticed, endpoint);
 	g_ptr_array_add(endpoints.all, endpoint);
 	if (how)
 		rdmad_event_arm(endpoint->dial, after_ms[how]);
@@ -288,7 +320,7 @@ void kubelet_endpoint_lose(const char *path)
 		Endpoint *endpoint = endpoints.all->pdata[i];
 
 		if (!endpoint->over && g_str_equal(endpoint->path, path))
-			list_ended(RDMAD_GRPC_CANCELLED, NULL, endpoint);
+			end_noticed(endpoint);
 	}
 }
 

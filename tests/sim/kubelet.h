@@ -75,6 +75,8 @@ typedef struct {
 const GPtrArray *kubelet_list(const char *resource);
 /* Returns whether kubelet has removed the devices of an endpoint that it stopped, with any list since. */
 gboolean kubelet_has_removed(const char *resource);
+/* Returns whether a list came after kubelet had stopped the endpoint: podresources shows its devices. */
+gboolean kubelet_hides_stop(const char *resource);
 /* Returns whether the plugin requires PreStartContainer; sets `*channel` to NULL if it is away. */
 gboolean kubelet_pre_start(const char *resource, RdmadGrpcChannel **channel);
 /* Returns the number of the endpoint to which kubelet sends Allocate; 0: there is none. */

@@ -114,6 +114,7 @@ static gboolean scrapes_end(void)
 static void end(void)
 {
 	world.step_us = clock_now_us() + SIM_S;
+	judge_calm();
 	if (clock_now_us() < world.quiet_until_us || !has_life() || !scrapes_end())
 		return;
 	judge_quiet();
