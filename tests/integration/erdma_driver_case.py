@@ -91,7 +91,7 @@ class DriverCase(PluginCase):
         self.start_kubelet()
         self.start_daemon(CONFIG % (retry, prefer, more), "--module=erdma",
                           "--profile-dir", PROFILES)
-        self.wait_for(lambda: os.path.exists(self.socket), "socket")
+        self.wait_for_socket()
 
     def reload(self, prefer, more="", retry="1h"):
         self.write_config(CONFIG % (retry, prefer, more))
