@@ -19,7 +19,7 @@ class Endpoint:
         """`options`: as Register had them; None: the plugin is asked."""
         self.resource, self.path, self.manager = resource, path, manager
         self.stopped = False        # by the end of a stream; Allocate is refused from then on
-        self.messages = 0
+        self.messages = 0           # lists that were processed
         self.started = []           # calls of PreStartContainer
         self.channel = rpc.dial(path)
         try:
@@ -41,8 +41,8 @@ class Endpoint:
         reason = "the stream ended"
         try:
             for message in self.stream:
-                self.messages += 1
                 self.manager.devices_reported(self, message.devices)
+                self.messages += 1
         except grpc.RpcError as error:
             reason = rpc.describe(error)
         except ValueError as error:     # the channel was closed under the iterator
