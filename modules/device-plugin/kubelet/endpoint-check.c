@@ -29,6 +29,7 @@ struct EndpointCheck {
 	gboolean answered, found; /* of the running query */
 	gboolean lacking;	  /* the last query found no device */
 	gboolean reported;	  /* `stopped` was called, and no query has found a device since */
+	gboolean undecided;	  /* the last query found no device because none was offered */
 };
 
 static gboolean has_device(const V1__AllocatableResourcesResponse *answer, const char *resource)
@@ -90,7 +91,8 @@ static void query_done(RdmadGrpcStatus status, const char *text, gpointer data)
 		query_failed(check, status);
 		return;
 	}
-	check->lacking = !check->found && check->ops->offers(check->data);
+	check->undecided = !check->found && !check->ops->offers(check->data);
+	check->lacking = !check->found && !check->undecided;
 	if (check->found)
 		check->reported = FALSE;
 	if (lacked && check->lacking && !check->reported)
@@ -122,12 +124,18 @@ void endpoint_check_begin(EndpointCheck *check)
 	query_schedule(check);
 }
 
+void endpoint_check_offered(EndpointCheck *check)
+{
+	if (check->undecided)
+		endpoint_check_begin(check);
+}
+
 void endpoint_check_end(EndpointCheck *check)
 {
 	g_clear_pointer(&check->call, rdmad_grpc_request_cancel);
 	rdmad_event_disarm(check->timer);
 	check->step = 0;
-	check->lacking = FALSE;
+	check->lacking = check->undecided = FALSE;
 }
 
 EndpointCheck *endpoint_check_new(RdmadModule *self, Kubelet *kubelet, const char *resource,

@@ -24,7 +24,9 @@ typedef struct {
 EndpointCheck *endpoint_check_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
 				  const EndpointCheckOps *ops, gpointer data);
 void endpoint_check_free(EndpointCheck *check);
-/* Starts the check of a new stream: several queries within 15 seconds, and two after six minutes.  A query
- * that fails is repeated. */
+/* Starts the check of a new stream: several queries within 15 seconds, and one after six minutes.  A query
+ * that fails or finds no device is repeated. */
 void endpoint_check_begin(EndpointCheck *check);
 void endpoint_check_end(EndpointCheck *check);
+/* Call when a healthy device is offered: begins again if queries could not tell without one. */
+void endpoint_check_offered(EndpointCheck *check);

@@ -383,8 +383,11 @@ void registration_publish(Registration *registration, GBytes *list)
 	g_bytes_ref(list);
 	g_clear_pointer(&registration->list, g_bytes_unref);
 	registration->list = list;
-	if (registration->server)
-		plugin_server_publish(registration->server, list);
+	if (!registration->server)
+		return;
+	plugin_server_publish(registration->server, list);
+	if (registration->owner_ops->offers(registration->owner_data))
+		endpoint_check_offered(registration->check);
 }
 
 /* ---- calls from kubelet ---- */
