@@ -124,9 +124,9 @@ void endpoint_check_begin(EndpointCheck *check)
 	query_schedule(check);
 }
 
-void endpoint_check_offered(EndpointCheck *check)
+void endpoint_check_list_changed(EndpointCheck *check)
 {
-	if (check->undecided)
+	if (check->undecided && check->ops->offers(check->data))
 		endpoint_check_begin(check);
 }
 

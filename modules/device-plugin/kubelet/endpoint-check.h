@@ -28,5 +28,5 @@ void endpoint_check_free(EndpointCheck *check);
  * that fails or finds no device is repeated. */
 void endpoint_check_begin(EndpointCheck *check);
 void endpoint_check_end(EndpointCheck *check);
-/* Call when a healthy device is offered: begins again if queries could not tell without one. */
-void endpoint_check_offered(EndpointCheck *check);
+/* Begins again if a healthy device is offered, and the last query could not tell without one. */
+void endpoint_check_list_changed(EndpointCheck *check);

@@ -218,18 +218,6 @@ static gboolean take_over(Registration *registration)
 	return TRUE;
 }
 
-static void close_and_try(gpointer data);
-
-/* Kubelet stops a new socket with the stream of the old one, if it notices the end of that afterwards. */
-static void leave(Registration *registration)
-{
-	endpoint_check_end(registration->check);
-	g_clear_pointer(&registration->call, rdmad_grpc_request_cancel);
-	rdmad_event_disarm(registration->timer);
-	registration->leaving = TRUE;
-	plugin_server_leave(registration->server, close_and_try, registration);
-}
-
 static void close_and_try(gpointer data)
 {
 	Registration *registration = data;
@@ -242,6 +230,16 @@ static void close_and_try(gpointer data)
 		rdmad_event_arm(registration->timer, gap_ms);
 	else
 		register_now(registration);
+}
+
+/* Kubelet stops a new socket with the stream of the old one, if it notices the end of that afterwards. */
+static void leave(Registration *registration)
+{
+	endpoint_check_end(registration->check);
+	g_clear_pointer(&registration->call, rdmad_grpc_request_cancel);
+	rdmad_event_disarm(registration->timer);
+	registration->leaving = TRUE;
+	plugin_server_leave(registration->server, close_and_try, registration);
 }
 
 static void begin_try(Registration *registration)
@@ -386,8 +384,7 @@ void registration_publish(Registration *registration, GBytes *list)
 	if (!registration->server)
 		return;
 	plugin_server_publish(registration->server, list);
-	if (registration->owner_ops->offers(registration->owner_data))
-		endpoint_check_offered(registration->check);
+	endpoint_check_list_changed(registration->check);
 }
 
 /* ---- calls from kubelet ---- */

@@ -252,12 +252,9 @@ static const RdmadGrpcMethod METHODS[] = {
 static void clients_left(gpointer data)
 {
 	PluginServer *server = data;
-	void (*left)(gpointer) = server->left;
 
 	rdmad_event_disarm(server->limit);
-	server->left = NULL;
-	if (left)
-		left(server->left_data);
+	server->left(server->left_data);
 }
 
 static PluginServer *server_make(RdmadModule *self, const char *resource, const char *socket_path,
