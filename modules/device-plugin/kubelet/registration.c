@@ -224,6 +224,9 @@ static void close_and_try(gpointer data)
 	const guint gap_ms =
 		MAX(close_gap_ms(registration), kubelet_hold_ms(registration->kubelet));
 
+	/* A stop or a hand-over that began meanwhile waits for the server. */
+	if (registration->draining)
+		return;
 	close_server(registration);
 	rdmad_event_disarm(registration->timer);
 	if (gap_ms)
