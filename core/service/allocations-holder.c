@@ -76,12 +76,12 @@ RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
 
 static gboolean cgroup_may_appear(const RdmadAllocationRecord *record, gint64 asked_us)
 {
-	return asked_us - record->since_us < RDMAD_ALLOCATION_CGROUP_US;
+	return !record->named_us || asked_us - record->named_us < RDMAD_ALLOCATION_CGROUP_US;
 }
 
 /* A younger allocation without a cgroup was granted after the cgroup of the older one's pod was found.  It
- * may be of the same pod only if kubelet was restarted: if that has lost its checkpoint, it lists the pod without
- * devices, and admits it again. */
+ * may be of the same pod only if kubelet was restarted: if that has lost its checkpoint, it admits the pod again.
+ * Until a cgroup has had the time to appear, the pod may be a later one. */
 static gboolean is_of_later_pod(const RdmadAllocationRecord *record,
 				const RdmadAllocationRecord *later, gint64 asked_us)
 {
@@ -91,7 +91,7 @@ static gboolean is_of_later_pod(const RdmadAllocationRecord *record,
 		return !g_str_equal(younger->pod_cgroup, allocation->pod_cgroup);
 	return younger->number > MAX(allocation->number, record->found_number) &&
 	       (record->outlives || g_strcmp0(allocation->kubelet, younger->kubelet) == 0 ||
-		(!record->bare && cgroup_may_appear(later, asked_us)));
+		cgroup_may_appear(later, asked_us));
 }
 
 gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocationRecord *record,

@@ -459,7 +459,7 @@ static void plan_shown(Plan *plan, RdmadAllocationRecord *record, const RdmadPod
 	g_clear_pointer(&record->earlier, g_hash_table_unref);
 	g_clear_pointer(&record->suspects, g_hash_table_unref);
 	record->shown_us = plan->list->asked_us;
-	record->carried = record->bare = FALSE;
+	record->carried = FALSE;
 	record_remember(record);
 	plan_change(plan, record, entry, container ?: allocation->container);
 }
@@ -490,14 +490,6 @@ static gboolean entry_continues(const Plan *plan, const RdmadAllocationRecord *r
 	return !record->allocation->pod_name && entry_is_younger(plan, entry, record);
 }
 
-static gboolean record_is_bare(const Plan *plan, const RdmadAllocationRecord *record)
-{
-	const RdmadAllocation *allocation = record->allocation;
-
-	return allocation->pod_name && newer_kubelet_lists_pod(plan, allocation) &&
-	       !rdmad_pods_set_has(plan->holders, allocation->pod_namespace, allocation->pod_name);
-}
-
 static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry;
@@ -506,7 +498,6 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 	if (record->since_us >= plan->list->asked_us || record_is_overtaken(plan, record))
 		return;
 	entry = record_entry(plan, record);
-	record->bare |= record_is_bare(plan, record);
 	if (record_outlives(plan, record)) {
 		record_forget(plan, record);
 	} else if (entry && entry_shows(plan, record, entry)) {

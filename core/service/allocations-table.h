@@ -11,6 +11,7 @@ typedef struct {
 	const RdmadAllocation *allocation;
 	GList node;	 /* in RdmadAllocations.order */
 	gint64 since_us; /* when it was granted or loaded */
+	gint64 named_us; /* when its pod became known; 0: unknown */
 	gint64 shown_us; /* time of the last list that showed it; 0: none yet */
 	/* Time of the first of the latest lists that lacked it, and their reason (static text).
 	 * 0: the last list showed it. */
@@ -24,7 +25,6 @@ typedef struct {
 	/* Number of the youngest allocation when the pod's cgroup was found; 0: unknown.  An older one may be the
 	 * same pod's, though it has no cgroup yet. */
 	gint64 found_number;
-	gboolean bare;	   /* a later kubelet has listed the pod without any devices */
 	gboolean outlives; /* rdmad_allocations_outlives() was TRUE, without a doubt */
 	gboolean leaving;  /* ends with a grant that is being written */
 	/* While the pod is unknown: the log directories of the pods that were listed before the

@@ -118,6 +118,7 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 	record->allocation = allocation;
 	record->node.data = record;
 	record->since_us = rdmad_now_us();
+	record->named_us = allocation->pod_name ? record->since_us : 0;
 	for (guint i = 0; allocation->slots[i]; i++)
 		slot_add(allocations, allocation->slots[i], record);
 	g_hash_table_insert(allocations->by_id, allocation->id, record);
@@ -132,6 +133,8 @@ void rdmad_allocations_set(RdmadAllocations *allocations, RdmadAllocationRecord 
 	const RdmadAllocation *before = record->allocation;
 
 	record->allocation = allocation;
+	if (!record->named_us && allocation->pod_name)
+		record->named_us = rdmad_now_us();
 	for (guint i = 0; allocation->slots[i]; i++)
 		if (rdmad_allocations_record(allocations, allocation->resource,
 					     allocation->slots[i]) == record)

@@ -217,6 +217,7 @@ static gboolean perform(const char *text)
 typedef struct {
 	const char *pod;
 	int n;
+	gboolean nameless;
 } Count;
 
 static void allocation_count(const RdmadAllocation *allocation, gpointer data)
@@ -224,16 +225,17 @@ static void allocation_count(const RdmadAllocation *allocation, gpointer data)
 	Count *count = data;
 
 	count->n += g_strcmp0(allocation->pod_name, count->pod) == 0;
+	count->nameless |= !allocation->pod_name;
 }
 
 static int allocations_of(const Named *named)
 {
-	Count count = { named ? named->name : "", 0 };
+	Count count = { .pod = named ? named->name : "" };
 
 	if (!life_allocations())
 		return -1;
 	rdmad_allocations_foreach(life_allocations(), allocation_count, &count);
-	return count.n;
+	return count.nameless ? -1 : count.n;
 }
 
 static gboolean holds(const char *state)
