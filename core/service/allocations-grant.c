@@ -253,6 +253,7 @@ static void batch_add(GrantBatch *batch, Pending *pending)
 
 /* ---- after the transaction ---- */
 
+/* Kubelet may list a pod, from which it has taken a device, with the other ones: no pod adopts them. */
 static void holders_end(RdmadAllocations *allocations, Overlap *overlap)
 {
 	for (guint i = 0; i < overlap->ended->len; i++) {
@@ -260,6 +261,7 @@ static void holders_end(RdmadAllocations *allocations, Overlap *overlap)
 
 		rdmad_allocations_news_add(allocations, record->allocation, NULL,
 					   overlap->why_ended->pdata[i]);
+		rdmad_allocations_ended_add(allocations, record->allocation, NULL);
 		rdmad_allocations_remove(allocations, record);
 	}
 	g_ptr_array_set_size(overlap->ended, 0);

@@ -55,7 +55,8 @@ struct RdmadAllocations {
 	gint64 last_number; /* of an allocation, even if it could not be written */
 	/* RdmadSlot -> set of the pods' log directories at that time: slots of allocations that ended
 	 * although kubelet listed them.  A pod that has another directory since is a later one of the
-	 * same name.  NULL in the place of the set: not known, or a module ended the allocation. */
+	 * same name.  NULL in the place of the set: not known, or a module or a grant ended the
+	 * allocation. */
 	GHashTable *ended;
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
 	char *boot, *kubelet;  /* the current ones; NULL: unknown */

@@ -829,6 +829,28 @@ static void test_a_pod_outlives_its_deletion_beside_one_of_its_name(AllocationsF
 	}
 }
 
+/* Kubelet gives one device of a pod that has ended, whose other one it still lists. */
+static void test_a_pod_that_ended_before_a_grant_is_not_adopted(AllocationsFixture *f,
+								gconstpointer data)
+{
+	const RdmadAllocationResolver resolver = { "test", "rdma/hca", device_of };
+	RdmadPodLife life = GONE;
+
+	rdmad_allocations_set_kubelet(f->allocations, "k1");
+	rdmad_allocations_set_resolver(f->allocations, SOME_MODULE, &resolver, NULL);
+	g_free(allocations_fixture_must_grant(f, "a,b"));
+	list_at(f, "p=a,b", "k1", 10 * SECOND);
+	rdmad_allocations_set_liveness(f->allocations, life_of, &life);
+	g_free(allocations_fixture_must_grant(f, "a"));
+	life = UNKNOWN;
+	list_at(f, "q=a p=b", "k1", 20 * SECOND);
+	expect(f, "a=q");
+	list_at(f, "q=a", "k1", 30 * SECOND);
+	list_at(f, "q=a r=b", "k1", 40 * SECOND);
+	expect(f, "a=q b=r");
+	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
+}
+
 #define TEST(name)                                                                                 \
 	UNIT_FIXTURE_TEST("/allocations-holder/" #name, AllocationsFixture, NULL,                  \
 			  allocations_fixture_setup, test_##name, allocations_fixture_teardown)
@@ -851,6 +873,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_list_without_its_devices_does_not_end_a_pod_that_lives),
 	TEST(lists_that_are_far_apart_end_nothing),
 	TEST(a_pod_outlives_its_deletion_beside_one_of_its_name),
+	TEST(a_pod_that_ended_before_a_grant_is_not_adopted),
 	TEST(a_pod_that_starts_after_one_of_its_name_has_ended_is_adopted),
 	{ 0 },
 };
