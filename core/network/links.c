@@ -281,6 +281,8 @@ gboolean rdmad_link_change(RdmadNetwork *net, int ifindex, const RdmadLinkChange
 		nla_put_u32(msg, IFLA_NET_NS_FD, (guint32)change->netns);
 	if (change->ifindex)
 		nla_put_u32(msg, IFLA_NEW_IFINDEX, (guint32)change->ifindex);
+	if (change->group)
+		nla_put_u32(msg, IFLA_GROUP, *change->group);
 	if (change->mac && !network_put_mac(msg, IFLA_ADDRESS, change->mac, error)) {
 		nlmsg_free(msg);
 		return FALSE;

@@ -5,6 +5,9 @@
  * On a move the kernel keeps MTU, link-layer address and alternative names, and drops IP addresses,
  * routes, neighbours and sysctls.  Setting the link down drops its IPv6 addresses already.  When a
  * namespace ends, its NICs return to the host, down and without these settings.
+ *
+ * The group of the link, which the kernel sets in the message that moves it and keeps until it is set again,
+ * shows whether a link in the host was moved: the end of rdmad may have come before.
  */
 #include <errno.h>
 #include <string.h>
@@ -60,7 +63,18 @@ static RdmadLink *moved_find(RdmadNetwork *net, const RdmadStepLinkMove *move, c
 		    : NULL;
 }
 
+static const guint32 group_away = RDMAD_STEP_GROUP_AWAY;
+
 /* ---- into the pod ---- */
+
+static gboolean mark_in_pod(const PerformContext *ctx, const RdmadStepLinkMove *move,
+			    const RdmadLink *link, GError **error)
+{
+	const RdmadLinkChange mark = { .group = &group_away };
+
+	return !move->is_marked || link->group == group_away ||
+	       rdmad_link_change(ctx->pod, link->ifindex, &mark, error);
+}
 
 static gboolean rename_in_pod(const PerformContext *ctx, const RdmadStepLinkMove *move,
 			      const RdmadLink *link, GError **error)
@@ -80,7 +94,7 @@ static gboolean move_check(const PerformContext *ctx, const RdmadStepLinkMove *m
 	g_autoptr(GError) unseen = NULL;
 	g_autoptr(RdmadLink) link = moved_find(ctx->pod, move, move->pod_name, FALSE, &unseen);
 
-	if (link && rename_in_pod(ctx, move, link, NULL)) {
+	if (link && mark_in_pod(ctx, move, link, NULL) && rename_in_pod(ctx, move, link, NULL)) {
 		g_error_free(why);
 		return TRUE;
 	}
@@ -90,7 +104,9 @@ static gboolean move_check(const PerformContext *ctx, const RdmadStepLinkMove *m
 
 gboolean perform_move(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)
 {
-	const RdmadLinkChange change = { .name = move->pod_name, .netns = ctx->pod_fd };
+	const RdmadLinkChange change = { .name = move->pod_name,
+					 .netns = ctx->pod_fd,
+					 .group = move->is_marked ? &group_away : NULL };
 	GError *why = NULL;
 	g_autoptr(RdmadLink) link = moved_find(ctx->host, move, move->host_name, FALSE, &why);
 
@@ -240,6 +256,16 @@ static gboolean neighbours_restore(const PerformContext *ctx, const RdmadStepLin
 	return TRUE;
 }
 
+/* Comes last: an undo that is interrupted begins again. */
+static gboolean group_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
+			      const RdmadLink *link, GError **error)
+{
+	const RdmadLinkChange change = { .group = &move->group };
+
+	return !move->is_marked || link->group == move->group ||
+	       change_host(ctx, link->ifindex, &change, error);
+}
+
 /* The kernel rejects routes, but not addresses, of a link that is down. */
 static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 			const RdmadLink *link, GError **error)
@@ -252,7 +278,7 @@ static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move
 	       change_host(ctx, index, &updown, error) &&
 	       addresses_restore(ctx, move, index, error) &&
 	       (!move->up || routes_restore(ctx, move, index, error)) &&
-	       neighbours_restore(ctx, move, index, error);
+	       neighbours_restore(ctx, move, index, error) && group_restore(ctx, move, link, error);
 }
 
 /* Another link of the host may have taken the name: then the link returns under a spare name, and
@@ -290,6 +316,12 @@ static gboolean has_returned(gpointer data, GError **error)
 	return back->link != NULL;
 }
 
+/* A link that a namespace has left with its end is down; a program of the pod may have changed its group. */
+static gboolean was_away(const RdmadStepLinkMove *move, const RdmadLink *link)
+{
+	return !move->is_marked || link->group == group_away || (move->up && !link->up);
+}
+
 gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)
 {
 	GError *why = NULL;
@@ -310,7 +342,7 @@ gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *m
 		g_propagate_error(error, why);
 		return FALSE;
 	}
-	ok = restore(ctx, move, back.link, error);
+	ok = (!link && !was_away(move, back.link)) || restore(ctx, move, back.link, error);
 	rdmad_link_free(back.link);
 	return ok;
 }

@@ -201,6 +201,8 @@ static const Field move_fields[] = {
 	{ "mtu", FIELD_NUMBER, AT(RdmadStepLinkMove, mtu), .required = TRUE, .max = G_MAXINT },
 	{ "mac", FIELD_MAC, AT(RdmadStepLinkMove, mac) },
 	{ "up", FIELD_BOOL, AT(RdmadStepLinkMove, up) },
+	{ "group", FIELD_NUMBER, AT(RdmadStepLinkMove, group) },
+	{ "is_marked", FIELD_BOOL, AT(RdmadStepLinkMove, is_marked) },
 	{ "addresses", FIELD_LIST, AT(RdmadStepLinkMove, addresses), .shape = &addresses_shape },
 	{ "routes", FIELD_LIST, AT(RdmadStepLinkMove, routes), .shape = &routes_shape },
 	{ "neighbours", FIELD_LIST, AT(RdmadStepLinkMove, neighbours), .shape = &neighbours_shape },

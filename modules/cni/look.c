@@ -99,6 +99,7 @@ static void link_add(CniView *view, const RdmadLink *from)
 		.master = (guint32)from->master,
 		.mtu = from->mtu,
 		.up = from->up,
+		.group = from->group,
 	};
 
 	/* Each end of a veth names the other as its parent, though neither is above the other. */

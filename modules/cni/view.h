@@ -20,7 +20,8 @@ typedef struct {
 	RdmadMac mac;
 	guint32 mtu, max_mtu; /* max_mtu 0: unknown */
 	gboolean up;
-	char *pci; /* NULL: none */
+	guint32 group; /* IFLA_GROUP */
+	char *pci;     /* NULL: none */
 } CniViewLink;
 
 typedef struct {

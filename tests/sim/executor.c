@@ -34,6 +34,7 @@ typedef struct {
 	json_int_t id;
 	PerformPlan *plan;
 	int netns, host; /* -1: none */
+	gboolean is_undo;
 	int cancelled;
 	RdmadEvent *timer;
 } Task;
@@ -150,7 +151,7 @@ static gboolean task_step(Task *task)
 	const gint64 began_us = clock_now_us();
 	gboolean more;
 
-	executor.is_for_host = task->netns < 0;
+	executor.is_for_host = task->netns < 0 && !task->is_undo;
 	network_enter(netns);
 	more = perform_plan_next(task->plan, &ctx);
 	network_enter(NULL);
@@ -189,15 +190,16 @@ static void task_begin(Process *process, const json_t *json, RdmadMessage *messa
 		       const char *text)
 {
 	g_autoptr(GError) error = NULL;
+	const RdmadExecute what = (RdmadExecute)json_integer_value(json_object_get(json, "what"));
 	Task *task = g_new0(Task, 1);
 
 	task->process = process;
+	task->is_undo = what == RDMAD_EXECUTE_UNDO;
 	task->id = json_integer_value(json_object_get(json, "id"));
 	task->netns = message->n_fds ? rdmad_steal_fd(&message->fds[0]) : -1;
 	task->host = open(network_host()->path, O_RDONLY | O_CLOEXEC);
 	task->timer = rdmad_loop_add_timer(executor.loop, NULL, task_work, task);
-	task->plan = perform_plan_new(
-		(RdmadExecute)json_integer_value(json_object_get(json, "what")), text, &error);
+	task->plan = perform_plan_new(what, text, &error);
 	if (!task->plan) {
 		answer_error(process, task->id, error);
 		task_free(task);

@@ -151,6 +151,7 @@ static RdmadLink *link_copy(const RdmadNetwork *net, const NetworkLink *from)
 	link->permanent_mac = g_strdup(from->permanent_mac);
 	link->mtu = from->mtu;
 	link->up = from->up;
+	link->group = from->group;
 	link->flags = from->up ? IFF_UP | IFF_RUNNING : 0;
 	link->carrier = from->up ? 1 : -1;
 	link->carrier_changes = -1;
@@ -262,9 +263,11 @@ INSTEAD_OF(gboolean, rdmad_link_change, RdmadNetwork *net, int ifindex,
 	}
 	if (change->up)
 		network_link_set_up(net->netns, link, change->up > 0);
-	if (change->netns)
-		return link_move(net, link, change, error);
-	return !change->name || g_str_equal(change->name, link->name) ||
+	if (change->netns && !link_move(net, link, change, error))
+		return FALSE;
+	if (change->group)
+		link->group = *change->group;
+	return change->netns || !change->name || g_str_equal(change->name, link->name) ||
 	       link_rename(net, link, change->name, error);
 }
 

@@ -33,6 +33,7 @@ typedef struct {
 	char *permanent_mac; /* NULL: a virtual link */
 	guint mtu;
 	gboolean up;
+	guint32 group;
 	gint64 readdressed_us; /* the last change of its addresses on the host, other than by CNI */
 	GArray *addresses;     /* of RdmadAddress */
 	GArray *neighbours;    /* of RdmadNeighbour */

@@ -65,6 +65,7 @@ static const struct nla_policy link_policy[IFLA_MAX + 1] = {
 	[IFLA_LINK] = { .type = NLA_U32 },
 	[IFLA_LINK_NETNSID] = { .type = NLA_U32 },
 	[IFLA_MASTER] = { .type = NLA_U32 },
+	[IFLA_GROUP] = { .type = NLA_U32 },
 };
 
 /* net/core/net-sysfs.c, operstates[] */
@@ -165,6 +166,7 @@ static RdmadLink *link_parse(const struct nlmsghdr *msg)
 	link->parent_netns =
 		attrs[IFLA_LINK_NETNSID] ? (int)rdmad_route_get_u32(attrs[IFLA_LINK_NETNSID]) : -1;
 	link->master = (int)rdmad_route_get_u32(attrs[IFLA_MASTER]);
+	link->group = rdmad_route_get_u32(attrs[IFLA_GROUP]);
 	link->mac = get_mac(attrs[IFLA_ADDRESS]);
 	link->permanent_mac = get_mac(attrs[IFLA_PERM_ADDRESS]);
 	link->mtu = rdmad_route_get_u32(attrs[IFLA_MTU]);

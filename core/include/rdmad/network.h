@@ -68,6 +68,7 @@ typedef struct {
 	int parent;		   /* ifindex of the link below; 0: none */
 	int parent_netns;	   /* number of the namespace of `parent`; -1: the same */
 	int master;		   /* ifindex of the bond or bridge above; 0: none */
+	guint32 group;		   /* IFLA_GROUP; 0: the default one */
 	char *mac, *permanent_mac; /* may be NULL */
 	guint mtu;
 	guint flags; /* IFF_UP, ... */
@@ -118,6 +119,7 @@ typedef struct {
 	int up;	     /* 1: up, -1: down */
 	int netns;   /* descriptor of the namespace to move to, as `name` if set */
 	int ifindex; /* its index there */
+	const guint32 *group;
 } RdmadLinkChange;
 
 /*

@@ -137,8 +137,11 @@ typedef struct {
 	guint32 mtu;  /* 0: the parent's */
 } RdmadStepLinkCreate;
 
+#define RDMAD_STEP_GROUP_AWAY 0x72646d76 /* "rdmv" */
+
 /* Moves a link of the host into the pod, and renames it.  Undo: moves it back from its present namespace,
- * with all members restored. */
+ * with all members restored.  A link in the host that has not the group RDMAD_STEP_GROUP_AWAY was never
+ * moved, or is restored. */
 typedef struct {
 	guint32 index; /* in the host's namespace */
 	char *host_name, *pod_name;
@@ -148,6 +151,8 @@ typedef struct {
 	guint32 mtu;
 	RdmadMac mac;
 	gboolean up;
+	guint32 group;
+	gboolean is_marked; /* has the group RDMAD_STEP_GROUP_AWAY until it is restored */
 	GArray *addresses;  /* of RdmadStepAddress; NULL: none */
 	GArray *routes;	    /* of RdmadStepRoute */
 	GArray *neighbours; /* of RdmadStepNeighbour */

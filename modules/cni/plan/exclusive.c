@@ -234,6 +234,9 @@ static gboolean move_add(Planner *planner, GError **error)
 	step->move.mtu = nic->mtu;
 	step->move.mac = nic->mac;
 	step->move.up = nic->up;
+	/* An undo that failed has left its mark. */
+	step->move.group = nic->group == RDMAD_STEP_GROUP_AWAY ? 0 : nic->group;
+	step->move.is_marked = TRUE;
 	step->move.addresses = addresses_of(planner);
 	step->move.routes = routes_of(planner);
 	step->move.neighbours = neighbours_of(planner);

@@ -470,7 +470,8 @@ static const Case cases[] = {
 	  .expected =
 		  "[{\"step\":\"link-move\",\"in\":\"host\",\"index\":7,\"host_name\":\"ens1f0\","
 		  "\"pod_name\":\"eth1\",\"pci\":\"0000:3b:00.0\",\"altnames\":[\"enp59s0f0\","
-		  "\"rail0\"],\"mtu\":4200,\"mac\":\"0c:42:a1:00:00:01\",\"up\":true,\"addresses\":"
+		  "\"rail0\"],\"mtu\":4200,\"mac\":\"0c:42:a1:00:00:01\",\"up\":true,\"is_marked\":"
+		  "true,\"addresses\":"
 		  "[{"
 		  "\"ip\":\"192.0.2.10/24\"},{\"ip\":\"2001:db8::10/64\"}],\"routes\":[{\"to\":"
 		  "\"203.0.113.0/24\",\"gateway\":\"192.0.2.1\",\"table\":254,\"type\":1,"

@@ -141,6 +141,8 @@ static void twice(const Fixture *f, const RdmadStep *step, gboolean undo)
 	}
 }
 
+#define GROUP 42 /* of the NIC in the host */
+
 static RdmadStep *move_step(const Fixture *f)
 {
 	RdmadStep *step = rdmad_step_new(RDMAD_STEP_LINK_MOVE, RDMAD_STEP_IN_HOST);
@@ -161,6 +163,8 @@ static RdmadStep *move_step(const Fixture *f)
 	step->move.mtu = 9000;
 	g_assert_true(rdmad_mac_parse(f->nic->mac, &step->move.mac));
 	step->move.up = TRUE;
+	step->move.group = GROUP;
+	step->move.is_marked = TRUE;
 	step->move.addresses = rdmad_step_addresses_new();
 	g_array_append_val(step->move.addresses, address);
 	step->move.routes = rdmad_step_routes_new();
@@ -179,6 +183,7 @@ static void expect_whole(const Fixture *f)
 	g_assert_cmpstr(link->mac, ==, f->nic->mac);
 	g_assert_cmpuint(link->mtu, ==, 9000);
 	g_assert_true(link->up);
+	g_assert_cmpuint(link->group, ==, GROUP);
 	g_assert_cmpstr(link->altnames[0], ==, "enp59s0f0np0");
 	g_assert_cmpuint(count_addresses(f->host_net, "nic0"), ==, 1);
 	g_assert_cmpuint(count_routes(f->host_net, 77), ==, 1);
@@ -251,6 +256,39 @@ static void test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host(Fixtu
 	rdmad_links_delete(f->host_net, &link->ifindex, 1, NULL);
 	twice(f, step, TRUE);
 	expect_whole(f);
+}
+
+/* The end of rdmad came before the move, in the undo, or after the namespace had ended. */
+static void test_a_link_in_the_host_is_restored_if_it_was_away(Fixture *f, RdmadStep *step)
+{
+	static const struct {
+		gboolean is_marked;
+		guint32 group;
+		int up;
+		guint addresses;
+	} links[] = {
+		{ TRUE, GROUP, 1, 0 },
+		{ TRUE, RDMAD_STEP_GROUP_AWAY, 1, 1 },
+		{ TRUE, GROUP, -1, 1 },
+		{ FALSE, GROUP, 1, 1 }, /* the record of an earlier version */
+	};
+	const RdmadAddress address = { .ifindex = f->nic->ifindex, .ip = ip("192.0.2.7/24") };
+
+	for (guint i = 0; i < G_N_ELEMENTS(links); i++) {
+		const RdmadLinkChange change = { .group = &links[i].group, .up = links[i].up };
+		g_autoptr(RdmadLink) link = NULL;
+		g_autoptr(GError) error = NULL;
+
+		g_test_message("link %u", i);
+		rdmad_address_delete(f->host_net, &address, NULL);
+		rdmad_link_change(f->host_net, f->nic->ifindex, &change, &error);
+		g_assert_no_error(error);
+		step->move.is_marked = links[i].is_marked;
+		twice(f, step, TRUE);
+		g_assert_cmpuint(count_addresses(f->host_net, "nic0"), ==, links[i].addresses);
+		link = expect_link(f->host_net, "nic0");
+		g_assert_cmpuint(link->group, ==, GROUP);
+	}
 }
 
 static void test_a_link_that_is_nowhere_is_gone(Fixture *f, RdmadStep *step)
@@ -525,6 +563,8 @@ static const Case cases[] = {
 	  test_a_name_that_is_taken_does_not_lose_the_link },
 	{ "a name that the host gave away keeps the link in the host", move_step,
 	  test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host },
+	{ "a link in the host is restored if it was away", move_step,
+	  test_a_link_in_the_host_is_restored_if_it_was_away },
 	{ "a link that is nowhere is gone", move_step, test_a_link_that_is_nowhere_is_gone },
 	{ "a virtual link is made and removed", create_step,
 	  test_a_virtual_link_is_made_and_removed },

@@ -16,7 +16,8 @@ static const char *const samples[RDMAD_N_STEPS] = {
 	[RDMAD_STEP_LINK_MOVE] =
 		"{\"step\":\"link-move\",\"in\":\"host\",\"index\":7,\"host_name\":\"ens1f0\","
 		"\"pod_name\":\"eth1\",\"pci\":\"0000:3b:00.0\",\"altnames\":[\"enp59s0f0\"],"
-		"\"mtu\":4200,\"mac\":\"0c:42:a1:00:00:01\",\"up\":true,\"addresses\":[{\"ip\":"
+		"\"mtu\":4200,\"mac\":\"0c:42:a1:00:00:01\",\"up\":true,\"group\":7,\"is_marked\":"
+		"true,\"addresses\":[{\"ip\":"
 		"\"192.0.2.7/24\",\"peer\":\"192.0.2.8/24\",\"broadcast\":\"192.0.2.255\","
 		"\"flags\":128,\"metric\":100,\"scope\":254,\"label\":\"ens1f0:1\"}],\"routes\":[{"
 		"\"to\":\"0.0.0.0/0\",\"gateway\":\"192.0.2.1\",\"source\":\"192.0.2.7\","
