@@ -9,15 +9,19 @@ lab_devices 4
 for i in 0 1 2 3; do
 	ip address add "198.51.100.$((i + 1))/24" dev "eth$i"
 done
+ip link set card0 up
+ip address add 203.0.113.1/24 dev card0
+rdma link add rxe4 type rxe netdev card0
 cat >rdmad.conf <<'CONF'
 modules = {
   device-plugin = { health_delay = 0; resources = (
 	{ name = "rdma/one"; mode = "shared"; count = 1; count_per = "device"; selectors = { names = "rxe0"; }; },
 	{ name = "rdma/many"; mode = "shared-multi"; multi_count = 4; selectors = { names = "rxe1"; }; },
-	{ name = "rdma/alone"; mode = "exclusive"; selectors = { names = ( "rxe2", "rxe3" ); }; } ); };
+	{ name = "rdma/alone"; mode = "exclusive"; selectors = { names = ( "rxe2", "rxe3" ); }; },
+	{ name = "rdma/card"; mode = "exclusive"; selectors = { names = "rxe4"; }; } ); };
   cni = { spool_dir = "/tmp/cni-spool"; gid_timeout = 2; networks = (
 	{ name = "ipvlan"; netdevs = "eth1"; link = "ipvlan"; },
-	{ name = "bare"; netdevs = "eth2"; wait_gid = false; prove = false; } ); }; };
+	{ name = "bare"; netdevs = ( "eth2", "card0" ); wait_gid = false; prove = false; } ); }; };
 CONF
 mkdir -p "$lab_root"
 lab_kubelet
@@ -109,4 +113,16 @@ plugin ADD waits net1 '"deviceID": "rxe2"' >result || { cat result; fail "exclus
 plugin DEL waits net1
 [[ $(ip -o -4 address show dev eth2) == "$before" ]] || fail "eth2 did not come back whole"
 echo "exclusive, GID not awaited: the NIC went and came back; rxe2 did not go with it"
+
+# The kernel gives a card back, down and without its addresses.  Its group says that it was away.
+away='ip -o link show group 1919184246'
+before=$(ip -o -4 address show dev card0)
+pod ends rdma/card 1 1
+plugin ADD ends net1 '"deviceID": "rxe4"' >result || { cat result; fail "exclusive, of a card"; }
+ip netns del ends
+lab_wait 20 bash -c "$away | grep -q ."
+plugin DEL ends net1
+[[ $(ip -o -4 address show dev card0) == "$before" ]] || fail "card0 is not whole after the end of its namespace"
+[[ -z $($away) ]] || fail "card0 has not its group back"
+echo "exclusive, the namespace ended: card0 came back, and is whole"
 lab_client status >/dev/null
