@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/pod-cgroups.h"
 
+#include <rdmad/cgroup-pod.h>
 #include <rdmad/pod-log-directory.h>
 #include <sys/stat.h>
 
@@ -165,10 +166,10 @@ gboolean rdmad_pod_cgroups_any(const RdmadPodCgroups *cgroups, const RdmadPodSca
 	return FALSE;
 }
 
-const char *rdmad_pod_cgroups_newcomer(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
+const char *rdmad_pod_cgroups_newcomer(RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				       const GPtrArray *uids, const GPtrArray *known)
 {
-	const char *newcomer = NULL;
+	const char *newcomer = NULL, *newcomer_uid = NULL;
 
 	for (guint i = 0; uids && i < uids->len; i++) {
 		const char *path = rdmad_pod_cgroups_present(cgroups, scan, uids->pdata[i]);
@@ -178,7 +179,10 @@ const char *rdmad_pod_cgroups_newcomer(const RdmadPodCgroups *cgroups, const Rdm
 		if (newcomer)
 			return NULL;
 		newcomer = path;
+		newcomer_uid = uids->pdata[i];
 	}
+	if (newcomer)
+		rdmad_pod_cgroups_add(cgroups, newcomer_uid, newcomer);
 	return newcomer;
 }
 
@@ -223,6 +227,16 @@ RdmadPodLife rdmad_pod_cgroup_life(const RdmadSysroot *root, const char *path)
 		break;
 	}
 	return RDMAD_POD_LIFE_ALIVE;
+}
+
+void rdmad_pod_cgroups_end_empty(RdmadPodCgroups *cgroups, const char *path)
+{
+	const RdmadPodLife life = rdmad_pod_cgroup_life(cgroups->root, path);
+	char uid[sizeof(((RdmadCgroupPod *)NULL)->uid)];
+
+	if ((life == RDMAD_POD_LIFE_EMPTY || life == RDMAD_POD_LIFE_GONE) &&
+	    rdmad_cgroup_pod_path(path, uid))
+		rdmad_pod_cgroups_end(cgroups, uid);
 }
 
 /* ---- life cycle ---- */

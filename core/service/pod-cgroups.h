@@ -56,6 +56,9 @@ void rdmad_pod_cgroups_add(RdmadPodCgroups *cgroups, const char *uid, const char
 
 /* Notes the end of the pod, if it was found. */
 void rdmad_pod_cgroups_end(RdmadPodCgroups *cgroups, const char *uid);
+/* Notes the end of the pod of the cgroup, if it was found, unless a process is in it.  The cgroup stays for a
+ * moment, and is not that of a later pod of the name. */
+void rdmad_pod_cgroups_end_empty(RdmadPodCgroups *cgroups, const char *path);
 /* Returns whether the pod has ended.  `path`: of the cgroup that has the UID now, or NULL. */
 gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char *uid,
 				     const char *path);
@@ -63,9 +66,9 @@ gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char 
 /* Returns the path of the pod's cgroup; NULL: it has none, or has ended. */
 const char *rdmad_pod_cgroups_present(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				      const char *uid);
-/* Returns the path of the only cgroup of `uids` whose pod has not ended and is not in `known`; NULL: there is
- * none, or several.  Both sets may be NULL. */
-const char *rdmad_pod_cgroups_newcomer(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
+/* Returns the path of the only cgroup of `uids` whose pod has not ended and is not in `known`, and notes that it
+ * was found; NULL: there is none, or several.  Both sets may be NULL. */
+const char *rdmad_pod_cgroups_newcomer(RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				       const GPtrArray *uids, const GPtrArray *known);
 /* Returns whether one of the pods has not ended.  It may have no cgroup yet.  `uids` NULL: none. */
 gboolean rdmad_pod_cgroups_any(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,

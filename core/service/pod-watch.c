@@ -690,11 +690,11 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 
 	if (!allocation->pod_name)
 		return;
+	if (allocation->pod_cgroup)
+		rdmad_pod_cgroups_end_empty(watch->cgroups, allocation->pod_cgroup);
 	name = rdmad_pod_name(allocation->pod_namespace, allocation->pod_name);
 	pod = g_hash_table_lookup(watch->by_name, name);
-	if (!pod)
-		return;
-	if (--pod->allocations)
+	if (!pod || --pod->allocations)
 		return;
 	pod_unwatch(watch, pod);
 	if (is_over(pod->life) && pod->uid)

@@ -87,6 +87,12 @@ static const struct {
 	{ { { 1, 0, 1 }, { 1, 0, 1 } }, NULL },
 };
 
+static const char *newcomer_find(const Fixture *f, const RdmadPodScan *scan, const GPtrArray *known)
+{
+	return rdmad_pod_cgroups_newcomer(f->cgroups, scan,
+					  g_hash_table_lookup(scan->uids, "ns/train-0"), known);
+}
+
 static void test_a_newcomer_is_the_only_pod_without_allocations(Fixture *f, gconstpointer data)
 {
 	static const char *const uids[] = { UID, OTHER };
@@ -95,6 +101,7 @@ static void test_a_newcomer_is_the_only_pod_without_allocations(Fixture *f, gcon
 		Fixture one = { 0 };
 		g_autoptr(GPtrArray) known = g_ptr_array_new();
 		RdmadPodScan *scan;
+		const char *newcomer;
 
 		g_test_message("case %u", i);
 		setup(&one, NULL);
@@ -106,17 +113,19 @@ static void test_a_newcomer_is_the_only_pod_without_allocations(Fixture *f, gcon
 			make_all(&one, logs);
 			if (newcomers[i].pods[n].cgroup)
 				make_all(&one, cgroup);
-			rdmad_pod_cgroups_add(one.cgroups, uids[n], cgroup);
-			if (newcomers[i].pods[n].ended)
+			if (newcomers[i].pods[n].ended) {
+				rdmad_pod_cgroups_add(one.cgroups, uids[n], cgroup);
 				rdmad_pod_cgroups_end(one.cgroups, uids[n]);
+			}
 			if (newcomers[i].pods[n].known)
 				g_ptr_array_add(known, (gpointer)uids[n]);
 		}
 		scan = rdmad_pod_scan_run(one.sysroot, NULL, NULL);
-		g_assert_cmpstr(rdmad_pod_cgroups_newcomer(
-					one.cgroups, scan,
-					g_hash_table_lookup(scan->uids, "ns/train-0"), known),
-				==, newcomers[i].newcomer);
+		newcomer = newcomer_find(&one, scan, known);
+		g_assert_cmpstr(newcomer, ==, newcomers[i].newcomer);
+		if (newcomer)
+			rdmad_pod_cgroups_end_empty(one.cgroups, newcomer);
+		g_assert_null(newcomer_find(&one, scan, known));
 		rdmad_pod_scan_free(scan);
 		teardown(&one, NULL);
 	}

@@ -457,6 +457,28 @@ static void test_a_pod_outlives_its_deletion_while_rdmad_is_restarted(Fixture *f
 	allocations_fixture_expect(&f->base, "b=train-0");
 }
 
+/* Kubelet admits a pod again while the cgroup of the one whose name it has is not yet removed. */
+static void test_an_empty_cgroup_is_not_taken_for_that_of_a_later_pod(Fixture *f,
+								      gconstpointer data)
+{
+	watch_pod(f);
+	RUN_UNTIL(f, g_strcmp0(cgroup_of(f), POD) == 0);
+	g_free(allocations_fixture_must_grant(&f->base, "b"));
+	f->text = "train-0=b";
+	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+	RUN_UNTIL(f, has_text(f, "b=train-0"));
+	make_successor(f);
+	RUN_UNTIL(f, g_strcmp0(cgroup_of(f), V2 "/pod" OTHER) == 0);
+	empty(f, POD);
+	RUN_UNTIL(f, count(f) == 1);
+	g_free(allocations_fixture_must_grant(&f->base, "c"));
+	f->text = "train-0=b,c";
+	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
+	RUN_UNTIL(f, has_text(f, "c=train-0"));
+	run_for(f, 400);
+	g_assert_null(cgroup_of(f));
+}
+
 /* The cgroup was removed while rdmad was down. */
 static void test_a_pod_that_ended_unseen_is_gone(Fixture *f, gconstpointer data)
 {
@@ -597,6 +619,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_successor_of_the_same_name_is_another_pod),
 	TEST(a_successor_outlives_a_pod_that_goes_on),
 	TEST(a_pod_outlives_its_deletion_while_rdmad_is_restarted),
+	TEST(an_empty_cgroup_is_not_taken_for_that_of_a_later_pod),
 	TEST(a_pod_that_ended_unseen_is_gone),
 	TEST(an_allocation_of_another_boot_has_no_cgroup),
 	TEST(a_successor_does_not_have_the_cgroup_of_an_ended_pod),
