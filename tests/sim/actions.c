@@ -455,6 +455,7 @@ void action_do(Action action, Decisions *decisions)
 	case ACTION_SUSPEND:
 		client_disturb();
 		clock_move_to(clock_now_us() + SIM_NIGHT);
+		fault_note(); /* its end */
 		break;
 	case ACTION_GC:
 		runtime_collect();
