@@ -167,14 +167,17 @@ gboolean rdmad_pod_cgroups_any(const RdmadPodCgroups *cgroups, const RdmadPodSca
 }
 
 const char *rdmad_pod_cgroups_newcomer(RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
-				       const GPtrArray *uids, const GPtrArray *known)
+				       const GPtrArray *uids, const GPtrArray *known,
+				       gboolean populated)
 {
 	const char *newcomer = NULL, *newcomer_uid = NULL;
 
 	for (guint i = 0; uids && i < uids->len; i++) {
 		const char *path = rdmad_pod_cgroups_present(cgroups, scan, uids->pdata[i]);
 
-		if (!path || rdmad_pod_uids_has(known, uids->pdata[i]))
+		if (!path || rdmad_pod_uids_has(known, uids->pdata[i]) ||
+		    (populated &&
+		     rdmad_cgroup_state(cgroups->root, path) != RDMAD_CGROUP_POPULATED))
 			continue;
 		if (newcomer)
 			return NULL;

@@ -67,9 +67,10 @@ gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char 
 const char *rdmad_pod_cgroups_present(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				      const char *uid);
 /* Returns the path of the only cgroup of `uids` whose pod has not ended and is not in `known`, and notes that it
- * was found; NULL: there is none, or several.  Both sets may be NULL. */
+ * was found; NULL: there is none, or several.  Both sets may be NULL.  `populated`: empty cgroups do not count. */
 const char *rdmad_pod_cgroups_newcomer(RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
-				       const GPtrArray *uids, const GPtrArray *known);
+				       const GPtrArray *uids, const GPtrArray *known,
+				       gboolean populated);
 /* Returns whether one of the pods has not ended.  It may have no cgroup yet.  `uids` NULL: none. */
 gboolean rdmad_pod_cgroups_any(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 			       const GPtrArray *uids);

@@ -38,10 +38,6 @@
 #define PARENT_EVENTS	 (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)
 #define DIRECTORY_EVENTS (IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR)
 
-/* Delays of Lists after the end of a pod: kubelet detects it a moment later, and lists completed
- * pods for a long time. */
-static const guint ask_ms[] = { 50, 100, 100, 150, 200, 200, 500, 1000, 2000, 5000, 15000, 60000 };
-
 /* A pod by its name, which a successor may have again. */
 typedef struct {
 	char *pod_namespace, *pod_name;
@@ -63,8 +59,10 @@ typedef struct {
 	gint64 newcomer_last; /* number of the youngest of them */
 	gboolean newcomer_is_sure;
 	gboolean is_settled; /* they have the path */
-	/* Monotonic time until which the cgroup of a later pod may appear; 0: there is none. */
+	/* Monotonic time until which the cgroup of a later pod may appear, or that of a former one be removed;
+	 * 0: none. */
 	gint64 awaits_until_us;
+	gint64 awaits_last; /* number of the youngest allocation when that began */
 } Pod;
 
 struct RdmadPodWatch {
@@ -92,9 +90,6 @@ struct RdmadPodWatch {
 	gboolean again; /* a change was reported during the scan */
 	gint64 scanned_us;
 
-	RdmadEvent *ask;
-	guint step;
-	gboolean asking;
 	char *problem;
 };
 
@@ -181,11 +176,16 @@ static void pod_unwatch(RdmadPodWatch *watch, Pod *pod)
 	watch_remove(watch, &pod->events);
 }
 
+static gboolean awaits_end(gpointer data)
+{
+	const RdmadPodWatch *watch = data;
+
+	return watch->ended > 0;
+}
+
 static void ask_soon(RdmadPodWatch *watch)
 {
-	watch->step = 0;
-	if (!watch->asking)
-		rdmad_event_arm(watch->ask, 0);
+	rdmad_pods_pursue(watch->pods, awaits_end, watch);
 }
 
 static RdmadPodLife life_of_state(const Pod *pod, RdmadCgroupState state)
@@ -233,6 +233,8 @@ static void pod_set_newcomer(Pod *pod, const char *path, gint64 last, gboolean i
 static void pod_set_awaits(RdmadPodWatch *watch, Pod *pod, gint64 until_us)
 {
 	watch->awaits += (guint)(until_us != 0) - (guint)(pod->awaits_until_us != 0);
+	if (!pod->awaits_until_us)
+		pod->awaits_last = watch->youngest;
 	pod->awaits_until_us = until_us;
 }
 
@@ -407,11 +409,17 @@ static gboolean pod_attach_one(RdmadPodWatch *watch, Pod *pod, const GPtrArray *
 static void pod_find_newcomer(RdmadPodWatch *watch, Pod *pod, const RdmadPodScan *scan,
 			      const GPtrArray *uids, const GPtrArray *owners)
 {
-	const char *path = rdmad_pod_cgroups_newcomer(watch->cgroups, scan, uids, owners);
+	const gboolean is_due = pod->awaits_until_us && rdmad_now_us() >= pod->awaits_until_us;
+	const char *path = rdmad_pod_cgroups_newcomer(watch->cgroups, scan, uids, owners, FALSE);
+	gint64 last = watch->youngest;
 
+	if (!path && is_due) {
+		path = rdmad_pod_cgroups_newcomer(watch->cgroups, scan, uids, owners, TRUE);
+		last = pod->awaits_last;
+	}
 	if (path || pod->life == RDMAD_POD_LIFE_UNKNOWN)
-		pod_set_newcomer(pod, path, watch->youngest, owners != NULL);
-	if (rdmad_now_us() >= pod->awaits_until_us)
+		pod_set_newcomer(pod, path, last, owners != NULL);
+	if (is_due)
 		pod_set_awaits(watch, pod, 0);
 	settle_soon(watch, pod);
 }
@@ -453,8 +461,11 @@ static void pods_find(RdmadPodWatch *watch, const RdmadPodScan *scan)
 
 		if (pod->life == RDMAD_POD_LIFE_UNKNOWN || pod->awaits_until_us)
 			pod_find_newcomer(watch, pod, scan, uids, mine);
-		if (pod->life == RDMAD_POD_LIFE_UNKNOWN)
-			pod_find(watch, pod, scan, uids, mine);
+		if (pod->life != RDMAD_POD_LIFE_UNKNOWN)
+			continue;
+		pod_find(watch, pod, scan, uids, mine);
+		if (pod->path && !pod->newcomer && pod_may_be_former(watch, pod))
+			pod_set_awaits(watch, pod, rdmad_now_us() + RDMAD_ALLOCATION_CGROUP_US);
 	}
 }
 
@@ -580,28 +591,6 @@ static void inotify_readable(int fd, RdmadIo ready, gpointer data)
 				descriptor_changed(watch, event);
 			at += (gssize)(sizeof(*event) + event->len);
 		}
-}
-
-/* ---- queries to kubelet ---- */
-
-static void asked(const GError *error, gpointer data)
-{
-	RdmadPodWatch *watch = data;
-
-	watch->asking = FALSE;
-	/* The end of allocations is reported later in this turn. */
-	if (watch->ended && watch->step < G_N_ELEMENTS(ask_ms))
-		rdmad_event_arm(watch->ask, ask_ms[watch->step++]);
-}
-
-static void ask_now(gpointer data)
-{
-	RdmadPodWatch *watch = data;
-
-	if (!watch->ended || watch->asking)
-		return;
-	watch->asking = TRUE;
-	rdmad_pods_refresh(watch->pods, NULL, asked, watch);
 }
 
 static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, const char *pod_cgroup,
@@ -758,7 +747,6 @@ RdmadPodWatch *rdmad_pod_watch_new(RdmadLoop *loop, RdmadWorkers *workers, Rdmad
 	watch->settle = rdmad_loop_add_timer(loop, NULL, settle, watch);
 	watch->seek = rdmad_loop_add_timer(loop, NULL, seek_now, watch);
 	watch->seek_lost = rdmad_loop_add_timer(loop, NULL, seek_lost, watch);
-	watch->ask = rdmad_loop_add_timer(loop, NULL, ask_now, watch);
 	watch->scanned_us = -SCAN_GAP_US;
 	inotify_open(watch);
 	watch->watch = rdmad_allocations_watch(allocations, NULL, &allocation_ops, watch);
@@ -777,7 +765,6 @@ void rdmad_pod_watch_free(RdmadPodWatch *watch)
 	rdmad_event_free(watch->settle);
 	rdmad_event_free(watch->seek);
 	rdmad_event_free(watch->seek_lost);
-	rdmad_event_free(watch->ask);
 	rdmad_clear_fd(&watch->inotify);
 	g_hash_table_unref(watch->by_descriptor);
 	g_hash_table_unref(watch->by_name);

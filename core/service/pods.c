@@ -28,6 +28,11 @@
 static const guint step_ms[] = { 250, 1000, 4000, 15000, 60000 };
 #define STEP_CONFIRM 3u /* the step that confirms a missing allocation */
 
+/* Delays of rdmad_pods_pursue(): kubelet lists completed pods for a long time. */
+static const guint pursuit_ms[] = {
+	50, 100, 100, 150, 200, 200, 500, 1000, 2000, 5000, 15000, 60000
+};
+
 typedef struct {
 	RdmadModule *owner;
 	RdmadPodsFunc fn; /* NULL: cancelled, or its owner has ended */
@@ -52,6 +57,12 @@ struct RdmadPods {
 	gboolean hinted; /* since the last List was sent */
 	gboolean failing;
 	guint step, exhausted;
+
+	RdmadPodsAwaits awaits; /* NULL: nothing was pursued yet */
+	gpointer awaits_data;
+	RdmadEvent *pursue;
+	gboolean pursuing; /* its List is running or waits */
+	guint pursuit_step;
 
 	RdmadSocketFile file;
 	char *kubelet, *asked_kubelet; /* identities of the present socket file, and of the one
@@ -246,6 +257,35 @@ static void list_sweep(gpointer data)
 	g_clear_pointer(&pods->retired, rdmad_pod_list_free);
 }
 
+static void pursued(const GError *error, gpointer data)
+{
+	RdmadPods *pods = data;
+
+	pods->pursuing = FALSE;
+	/* The end of allocations is reported later in this turn. */
+	if (pods->pursuit_step < G_N_ELEMENTS(pursuit_ms) && pods->awaits(pods->awaits_data))
+		rdmad_event_arm(pods->pursue, pursuit_ms[pods->pursuit_step++]);
+}
+
+static void pursue_now(gpointer data)
+{
+	RdmadPods *pods = data;
+
+	if (pods->pursuing || !pods->awaits(pods->awaits_data))
+		return;
+	pods->pursuing = TRUE;
+	rdmad_pods_refresh(pods, NULL, pursued, pods);
+}
+
+void rdmad_pods_pursue(RdmadPods *pods, RdmadPodsAwaits awaits, gpointer data)
+{
+	pods->awaits = awaits;
+	pods->awaits_data = data;
+	pods->pursuit_step = 0;
+	if (!pods->pursuing)
+		rdmad_event_arm(pods->pursue, 0);
+}
+
 RdmadPods *rdmad_pods_new(RdmadLoop *loop, const RdmadSysroot *root, RdmadAllocations *allocations,
 			  const char *kubelet_dir)
 {
@@ -261,6 +301,7 @@ RdmadPods *rdmad_pods_new(RdmadLoop *loop, const RdmadSysroot *root, RdmadAlloca
 	pods->waiting = g_array_new(FALSE, FALSE, sizeof(Waiter));
 	pods->ask = rdmad_loop_add_timer(loop, NULL, list_ask, pods);
 	pods->sweep = rdmad_loop_add_timer(loop, NULL, list_sweep, pods);
+	pods->pursue = rdmad_loop_add_timer(loop, NULL, pursue_now, pods);
 	pods->asked_us = -GAP_MS * 1000;
 	rdmad_pods_detect_kubelet(pods);
 	if (rdmad_allocations_count(allocations))
@@ -281,6 +322,7 @@ void rdmad_pods_free(RdmadPods *pods)
 	waiters_notify(pods, ended);
 	rdmad_event_free(pods->ask);
 	rdmad_event_free(pods->sweep);
+	rdmad_event_free(pods->pursue);
 	g_array_unref(pods->asking);
 	g_array_unref(pods->waiting);
 	rdmad_pod_list_free(pods->list);

@@ -73,24 +73,43 @@ static void make_all(const Fixture *f, const char *path)
 	g_assert_cmpint(g_mkdir_with_parents(full, 0700), ==, 0);
 }
 
-/* Each pod of the name: whether it has a cgroup, has ended, has an allocation. */
+/* Each pod of the name: the number of processes in its cgroup (-1: it has none), whether it has ended, whether it
+ * has an allocation. */
 static const struct {
 	struct {
-		gboolean cgroup, ended, known;
+		int processes;
+		gboolean ended, known;
 	} pods[2];
-	const char *newcomer;
+	const char *newcomer, *populated;
 } newcomers[] = {
-	{ { { 0, 0, 0 }, { 0, 0, 0 } }, NULL },	      { { { 1, 0, 0 }, { 0, 0, 0 } }, PODS UID },
-	{ { { 1, 0, 1 }, { 0, 0, 0 } }, NULL },	      { { { 1, 1, 0 }, { 0, 0, 0 } }, NULL },
-	{ { { 1, 0, 0 }, { 1, 0, 0 } }, NULL },	      { { { 1, 0, 1 }, { 1, 0, 0 } }, PODS OTHER },
-	{ { { 1, 1, 0 }, { 1, 0, 0 } }, PODS OTHER }, { { { 0, 0, 1 }, { 1, 0, 0 } }, PODS OTHER },
-	{ { { 1, 0, 1 }, { 1, 0, 1 } }, NULL },
+	{ { { -1, 0, 0 }, { -1, 0, 0 } }, NULL, NULL },
+	{ { { 0, 0, 0 }, { -1, 0, 0 } }, PODS UID, NULL },
+	{ { { 1, 0, 0 }, { -1, 0, 0 } }, PODS UID, PODS UID },
+	{ { { 0, 0, 1 }, { -1, 0, 0 } }, NULL, NULL },
+	{ { { 0, 1, 0 }, { -1, 0, 0 } }, NULL, NULL },
+	{ { { 0, 0, 0 }, { 0, 0, 0 } }, NULL, NULL },
+	{ { { 0, 0, 0 }, { 1, 0, 0 } }, NULL, PODS OTHER },
+	{ { { 1, 0, 0 }, { 1, 0, 0 } }, NULL, NULL },
+	{ { { 0, 0, 1 }, { 0, 0, 0 } }, PODS OTHER, NULL },
+	{ { { 0, 1, 0 }, { 0, 0, 0 } }, PODS OTHER, NULL },
+	{ { { -1, 0, 1 }, { 0, 0, 0 } }, PODS OTHER, NULL },
+	{ { { 0, 0, 1 }, { 0, 0, 1 } }, NULL, NULL },
 };
 
-static const char *newcomer_find(const Fixture *f, const RdmadPodScan *scan, const GPtrArray *known)
+static void make_cgroup(const Fixture *f, const char *path, int processes)
 {
-	return rdmad_pod_cgroups_newcomer(f->cgroups, scan,
-					  g_hash_table_lookup(scan->uids, "ns/train-0"), known);
+	g_autofree char *events = g_build_filename(f->root, path, "cgroup.events", NULL);
+
+	make_all(f, path);
+	g_assert_true(g_file_set_contents(events, processes ? "populated 1\n" : "populated 0\n", -1,
+					  NULL));
+}
+
+static const char *newcomer_find(const Fixture *f, const RdmadPodScan *scan, const GPtrArray *known,
+				 gboolean populated)
+{
+	return rdmad_pod_cgroups_newcomer(
+		f->cgroups, scan, g_hash_table_lookup(scan->uids, "ns/train-0"), known, populated);
 }
 
 static void test_a_newcomer_is_the_only_pod_without_allocations(Fixture *f, gconstpointer data)
@@ -111,8 +130,8 @@ static void test_a_newcomer_is_the_only_pod_without_allocations(Fixture *f, gcon
 			g_autofree char *logs = g_strconcat(LOGS, uids[n], NULL);
 
 			make_all(&one, logs);
-			if (newcomers[i].pods[n].cgroup)
-				make_all(&one, cgroup);
+			if (newcomers[i].pods[n].processes >= 0)
+				make_cgroup(&one, cgroup, newcomers[i].pods[n].processes);
 			if (newcomers[i].pods[n].ended) {
 				rdmad_pod_cgroups_add(one.cgroups, uids[n], cgroup);
 				rdmad_pod_cgroups_end(one.cgroups, uids[n]);
@@ -121,11 +140,14 @@ static void test_a_newcomer_is_the_only_pod_without_allocations(Fixture *f, gcon
 				g_ptr_array_add(known, (gpointer)uids[n]);
 		}
 		scan = rdmad_pod_scan_run(one.sysroot, NULL, NULL);
-		newcomer = newcomer_find(&one, scan, known);
+		newcomer = newcomer_find(&one, scan, known, TRUE);
+		g_assert_cmpstr(newcomer, ==, newcomers[i].populated);
+		newcomer = newcomer_find(&one, scan, known, FALSE);
 		g_assert_cmpstr(newcomer, ==, newcomers[i].newcomer);
 		if (newcomer)
 			rdmad_pod_cgroups_end_empty(one.cgroups, newcomer);
-		g_assert_null(newcomer_find(&one, scan, known));
+		g_assert_cmpstr(newcomer_find(&one, scan, known, FALSE), ==,
+				newcomers[i].populated ? newcomer : NULL);
 		rdmad_pod_scan_free(scan);
 		teardown(&one, NULL);
 	}
