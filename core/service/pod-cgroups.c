@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/pod-cgroups.h"
 
+#include <linux/magic.h>
 #include <rdmad/cgroup-pod.h>
+#include <rdmad/fd.h>
 #include <rdmad/pod-log-directory.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "hardware/sysroot.h"
 
@@ -166,16 +169,42 @@ gboolean rdmad_pod_cgroups_any(const RdmadPodCgroups *cgroups, const RdmadPodSca
 	return FALSE;
 }
 
+/* Returns a number that is higher for a cgroup that was made later; 0: unknown.
+ * Source: fs/kernfs/dir.c, __kernfs_new_node(): the inode number is an ID that is given in ascending order. */
+static guint64 serial_of(const RdmadPodCgroups *cgroups, const char *path)
+{
+	rdmad_autofd int fd = path ? rdmad_sysroot_open_dir(cgroups->root, path) : -1;
+	struct statfs fs;
+	struct stat st;
+
+	if (fd < 0 || fstatfs(fd, &fs) < 0 || fstat(fd, &st) < 0)
+		return 0;
+	return fs.f_type == CGROUP2_SUPER_MAGIC || fs.f_type == CGROUP_SUPER_MAGIC ? st.st_ino : 0;
+}
+
+static guint64 serial_of_youngest(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
+				  const GPtrArray *uids)
+{
+	guint64 youngest = 0;
+
+	for (guint i = 0; uids && i < uids->len; i++)
+		youngest = MAX(youngest, serial_of(cgroups, g_hash_table_lookup(scan->tree->pods,
+										uids->pdata[i])));
+	return youngest;
+}
+
 const char *rdmad_pod_cgroups_newcomer(RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				       const GPtrArray *uids, const GPtrArray *known,
 				       gboolean populated)
 {
+	const guint64 youngest = serial_of_youngest(cgroups, scan, known);
 	const char *newcomer = NULL, *newcomer_uid = NULL;
 
 	for (guint i = 0; uids && i < uids->len; i++) {
 		const char *path = rdmad_pod_cgroups_present(cgroups, scan, uids->pdata[i]);
 
 		if (!path || rdmad_pod_uids_has(known, uids->pdata[i]) ||
+		    (youngest && serial_of(cgroups, path) < youngest) ||
 		    (populated &&
 		     rdmad_cgroup_state(cgroups->root, path) != RDMAD_CGROUP_POPULATED))
 			continue;

@@ -66,8 +66,8 @@ gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char 
 /* Returns the path of the pod's cgroup; NULL: it has none, or has ended. */
 const char *rdmad_pod_cgroups_present(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				      const char *uid);
-/* Returns the path of the only cgroup of `uids` whose pod has not ended and is not in `known`, and notes that it
- * was found; NULL: there is none, or several.  Both sets may be NULL.  `populated`: empty cgroups do not count. */
+/* Returns the path of the only cgroup of `uids` whose pod has not ended, is not in `known` and was made after
+ * those, and notes that it was found; NULL: there is none, or several.  Both sets may be NULL.  `populated`: empty cgroups do not count. */
 const char *rdmad_pod_cgroups_newcomer(RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				       const GPtrArray *uids, const GPtrArray *known,
 				       gboolean populated);
