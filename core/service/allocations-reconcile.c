@@ -319,14 +319,6 @@ static gboolean pod_has_ended(const Plan *plan, const RdmadAllocationRecord *rec
 	       (life == RDMAD_POD_LIFE_EMPTY && record->shown_us > plan->list->kubelet_since_us);
 }
 
-static gboolean newer_kubelet_lists_pod(const Plan *plan, const RdmadAllocation *allocation)
-{
-	return rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
-						  plan->list->kubelet) &&
-	       rdmad_pods_set_has(plan->list->pods, allocation->pod_namespace,
-				  allocation->pod_name);
-}
-
 /* Returns TRUE if the pod is alive and its kubelet has forgotten its slots. */
 static gboolean record_is_forgotten(Plan *plan, RdmadAllocationRecord *record)
 {
@@ -338,7 +330,10 @@ static gboolean record_is_forgotten(Plan *plan, RdmadAllocationRecord *record)
 		return TRUE;
 	if (pod_has_ended(plan, record))
 		return FALSE;
-	return newer_kubelet_lists_pod(plan, allocation);
+	return rdmad_allocations_kubelet_is_newer(plan->allocations, allocation,
+						  plan->list->kubelet) &&
+	       rdmad_pods_set_has(plan->list->pods, allocation->pod_namespace,
+				  allocation->pod_name);
 }
 
 static gboolean entry_is_younger(const Plan *plan, const RdmadPodDevices *entry,

@@ -140,8 +140,8 @@ typedef struct {
 #define RDMAD_STEP_GROUP_AWAY 0x72646d76 /* "rdmv" */
 
 /* Moves a link of the host into the pod, and renames it.  Undo: moves it back from its present namespace,
- * with all members restored.  A link in the host that has not the group RDMAD_STEP_GROUP_AWAY was never
- * moved, or is restored. */
+ * with all members restored.  A link in the host that is up, without the group RDMAD_STEP_GROUP_AWAY, was
+ * never moved, or is restored. */
 typedef struct {
 	guint32 index; /* in the host's namespace */
 	char *host_name, *pod_name;
