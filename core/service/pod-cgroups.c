@@ -263,11 +263,10 @@ RdmadPodLife rdmad_pod_cgroup_life(const RdmadSysroot *root, const char *path)
 
 void rdmad_pod_cgroups_end_empty(RdmadPodCgroups *cgroups, const char *path)
 {
-	const RdmadPodLife life = rdmad_pod_cgroup_life(cgroups->root, path);
 	char uid[sizeof(((RdmadCgroupPod *)NULL)->uid)];
 
-	if ((life == RDMAD_POD_LIFE_EMPTY || life == RDMAD_POD_LIFE_GONE) &&
-	    rdmad_cgroup_pod_path(path, uid))
+	if (rdmad_cgroup_pod_path(path, uid) &&
+	    rdmad_pod_life_is_over(rdmad_pod_cgroup_life(cgroups->root, path)))
 		rdmad_pod_cgroups_end(cgroups, uid);
 }
 

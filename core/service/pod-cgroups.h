@@ -44,6 +44,11 @@ const char *rdmad_pod_scan_problem(const RdmadPodScan *scan);
  * cgroups of pods are visible. */
 RdmadPodLife rdmad_pod_cgroup_life(const RdmadSysroot *root, const char *path);
 
+static inline gboolean rdmad_pod_life_is_over(RdmadPodLife life)
+{
+	return life >= RDMAD_POD_LIFE_EMPTY;
+}
+
 /* ---- cgroups that were found ---- */
 
 typedef struct RdmadPodCgroups RdmadPodCgroups;
@@ -67,7 +72,8 @@ gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char 
 const char *rdmad_pod_cgroups_present(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				      const char *uid);
 /* Returns the path of the only cgroup of `uids` whose pod has not ended, is not in `known` and was made after
- * those, and notes that it was found; NULL: there is none, or several.  Both sets may be NULL.  `populated`: empty cgroups do not count. */
+ * those, and notes that it was found; NULL: there is none, or several.  Both sets may be NULL.  `populated`:
+ * empty cgroups do not count. */
 const char *rdmad_pod_cgroups_newcomer(RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				       const GPtrArray *uids, const GPtrArray *known,
 				       gboolean populated);

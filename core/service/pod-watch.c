@@ -156,18 +156,13 @@ static void set_inotify_problem(RdmadPodWatch *watch)
 
 /* ---- the life of a pod ---- */
 
-static gboolean is_over(RdmadPodLife life)
-{
-	return life >= RDMAD_POD_LIFE_EMPTY;
-}
-
 static void pod_set_life(RdmadPodWatch *watch, Pod *pod, RdmadPodLife life)
 {
 	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
-	watch->ended -= is_over(pod->life);
+	watch->ended -= rdmad_pod_life_is_over(pod->life);
 	pod->life = life;
 	watch->sought += pod->life == RDMAD_POD_LIFE_UNKNOWN;
-	watch->ended += is_over(pod->life);
+	watch->ended += rdmad_pod_life_is_over(pod->life);
 }
 
 static void pod_unwatch(RdmadPodWatch *watch, Pod *pod)
@@ -229,13 +224,13 @@ static void pod_set_newcomer(Pod *pod, const char *path, gint64 last, gboolean i
 	pod->is_settled = FALSE;
 }
 
-/* `until_us` 0: ends. */
-static void pod_set_awaits(RdmadPodWatch *watch, Pod *pod, gint64 until_us)
+/* `awaits` TRUE: from now on. */
+static void pod_set_awaits(RdmadPodWatch *watch, Pod *pod, gboolean awaits)
 {
-	watch->awaits += (guint)(until_us != 0) - (guint)(pod->awaits_until_us != 0);
+	watch->awaits += (guint)awaits - (guint)(pod->awaits_until_us != 0);
 	if (!pod->awaits_until_us)
 		pod->awaits_last = watch->youngest;
-	pod->awaits_until_us = until_us;
+	pod->awaits_until_us = awaits ? rdmad_now_us() + RDMAD_ALLOCATION_CGROUP_US : 0;
 }
 
 /* Searches again: another pod has the name, or the previous one was not found. */
@@ -247,7 +242,7 @@ static void pod_seek(RdmadPodWatch *watch, Pod *pod)
 	g_clear_pointer(&pod->uid, g_free);
 	g_clear_pointer(&pod->path, g_free);
 	pod_set_newcomer(pod, NULL, 0, FALSE);
-	pod_set_awaits(watch, pod, 0);
+	pod_set_awaits(watch, pod, FALSE);
 	pod->began = FALSE;
 	pod->lost_since_us = 0;
 	pod_set_life(watch, pod, RDMAD_POD_LIFE_UNKNOWN);
@@ -322,7 +317,7 @@ static void pod_update(RdmadPodWatch *watch, Pod *pod)
 	pod_set_life(watch, pod, life);
 	if (life == RDMAD_POD_LIFE_GONE)
 		pod_unwatch(watch, pod);
-	if (!is_over(life))
+	if (!rdmad_pod_life_is_over(life))
 		return;
 	rdmad_debug("%s: %s", pod->path,
 		    life == RDMAD_POD_LIFE_EMPTY ? "its last process has ended" : "it is removed");
@@ -420,7 +415,7 @@ static void pod_find_newcomer(RdmadPodWatch *watch, Pod *pod, const RdmadPodScan
 	if (path || pod->life == RDMAD_POD_LIFE_UNKNOWN)
 		pod_set_newcomer(pod, path, last, owners != NULL);
 	if (is_due)
-		pod_set_awaits(watch, pod, 0);
+		pod_set_awaits(watch, pod, FALSE);
 	settle_soon(watch, pod);
 }
 
@@ -465,7 +460,7 @@ static void pods_find(RdmadPodWatch *watch, const RdmadPodScan *scan)
 			continue;
 		pod_find(watch, pod, scan, uids, mine);
 		if (pod->path && !pod->newcomer && pod_may_be_former(watch, pod))
-			pod_set_awaits(watch, pod, rdmad_now_us() + RDMAD_ALLOCATION_CGROUP_US);
+			pod_set_awaits(watch, pod, TRUE);
 	}
 }
 
@@ -486,7 +481,7 @@ static void settle(gpointer data)
 		pod->is_settled = pod->newcomer_is_sure;
 		if (!pod->is_settled)
 			continue;
-		pod_set_awaits(watch, pod, 0);
+		pod_set_awaits(watch, pod, FALSE);
 		rdmad_allocations_set_pod_cgroup(watch->allocations, pod->pod_namespace,
 						 pod->pod_name, pod->newcomer, pod->newcomer_last);
 	}
@@ -593,6 +588,8 @@ static void inotify_readable(int fd, RdmadIo ready, gpointer data)
 		}
 }
 
+/* ---- the life of the pod of an allocation ---- */
+
 static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, const char *pod_cgroup,
 			    gpointer data)
 {
@@ -637,7 +634,7 @@ static void pod_expect(RdmadPodWatch *watch, Pod *pod, const RdmadAllocation *al
 	if (allocation->number <= pod->newcomer_last)
 		pod->is_settled = FALSE;
 	else if (pod->life == RDMAD_POD_LIFE_ALIVE)
-		pod_set_awaits(watch, pod, rdmad_now_us() + RDMAD_ALLOCATION_CGROUP_US);
+		pod_set_awaits(watch, pod, TRUE);
 	settle_soon(watch, pod);
 }
 
@@ -661,7 +658,7 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 		pod->directory = pod->events = -1;
 		watch->sought++;
 		g_hash_table_insert(watch->by_name, g_steal_pointer(&name), pod);
-	} else if (is_over(pod->life)) {
+	} else if (rdmad_pod_life_is_over(pod->life)) {
 		/* Kubelet allocates nothing to a pod that has ended, so this is its successor. */
 		pod_seek(watch, pod);
 	}
@@ -686,12 +683,12 @@ static void allocation_ends(const RdmadAllocation *allocation, RdmadPodWatch *wa
 	if (!pod || --pod->allocations)
 		return;
 	pod_unwatch(watch, pod);
-	if (is_over(pod->life) && pod->uid)
+	if (rdmad_pod_life_is_over(pod->life) && pod->uid)
 		rdmad_pod_cgroups_end(watch->cgroups, pod->uid);
 	pod_set_doubtful(watch, pod, FALSE);
-	pod_set_awaits(watch, pod, 0);
+	pod_set_awaits(watch, pod, FALSE);
 	watch->sought -= pod->life == RDMAD_POD_LIFE_UNKNOWN;
-	watch->ended -= is_over(pod->life);
+	watch->ended -= rdmad_pod_life_is_over(pod->life);
 	g_hash_table_remove(watch->by_name, name);
 	if (!is_seeking(watch))
 		g_hash_table_foreach_remove(watch->by_descriptor, parent_remove, watch);

@@ -427,9 +427,8 @@ static const char *cgroup_of(Fixture *f)
 	return last ? ((const RdmadAllocationRecord *)last->data)->allocation->pod_cgroup : NULL;
 }
 
-/* First with the rdmad that has seen both pods, then with another one. */
-static void test_a_pod_outlives_its_deletion_while_rdmad_is_restarted(Fixture *f,
-								      gconstpointer data)
+/* The deletion of the first pod was forced; the one that has its name has started. */
+static void watch_both(Fixture *f)
 {
 	watch_pod(f);
 	RUN_UNTIL(f, g_strcmp0(cgroup_of(f), POD) == 0);
@@ -438,6 +437,13 @@ static void test_a_pod_outlives_its_deletion_while_rdmad_is_restarted(Fixture *f
 	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
 	RUN_UNTIL(f, has_text(f, "b=train-0"));
 	make_successor(f);
+}
+
+/* First with the rdmad that has seen both pods, then with another one. */
+static void test_a_pod_outlives_its_deletion_while_rdmad_is_restarted(Fixture *f,
+								      gconstpointer data)
+{
+	watch_both(f);
 	for (guint i = 0; i < 2; i++) {
 		if (i > 0) {
 			watch_end(f);
@@ -461,13 +467,7 @@ static void test_a_pod_outlives_its_deletion_while_rdmad_is_restarted(Fixture *f
 static void test_an_empty_cgroup_is_not_taken_for_that_of_a_later_pod(Fixture *f,
 								      gconstpointer data)
 {
-	watch_pod(f);
-	RUN_UNTIL(f, g_strcmp0(cgroup_of(f), POD) == 0);
-	g_free(allocations_fixture_must_grant(&f->base, "b"));
-	f->text = "train-0=b";
-	rdmad_pods_refresh(f->pods, NULL, NULL, NULL);
-	RUN_UNTIL(f, has_text(f, "b=train-0"));
-	make_successor(f);
+	watch_both(f);
 	RUN_UNTIL(f, g_strcmp0(cgroup_of(f), V2 "/pod" OTHER) == 0);
 	empty(f, POD);
 	RUN_UNTIL(f, count(f) == 1);
