@@ -114,13 +114,20 @@ static void verbs_warn(RdmadVerbs *verbs, const RdmadVerbsOpen *open)
 		     open->name, open->problem);
 }
 
-/* Returns FALSE if the device was removed meanwhile, or its events cannot be watched. */
+/* libibverbs finds a device by its name.  An open device stays open when it is renamed. */
+static gboolean is_for(const RdmadVerbsOpen *open, int index, const char *name)
+{
+	return open->index == index && (open->context || g_str_equal(open->name, name));
+}
+
+/* Returns FALSE if the device was removed or renamed meanwhile, or its events cannot be watched. */
 static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 {
 	Follower *follower = g_hash_table_lookup(verbs->followers, opened->id);
 	g_autoptr(GError) error = NULL;
 
-	if (!follower || follower->open->context || follower->open->index != opened->index)
+	if (!follower || follower->open->context ||
+	    !is_for(opened, follower->open->index, follower->open->name))
 		return FALSE;
 	if (opened->context)
 		follower->io = rdmad_loop_add_io(verbs->loop, NULL, opened->context->async_fd,
@@ -230,7 +237,7 @@ static void verbs_follow_device(RdmadVerbs *verbs, const RdmadDevice *dev)
 
 	if (!device_can_open(dev))
 		return;
-	if (!follower || follower->open->index != dev->index) {
+	if (!follower || !is_for(follower->open, dev->index, dev->name)) {
 		follower = g_new0(Follower, 1);
 		follower->verbs = verbs;
 		follower->id = g_strdup(dev->id);

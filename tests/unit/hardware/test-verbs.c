@@ -77,6 +77,13 @@ static RdmadDevice *device(int index, gboolean with_uverbs)
 	return dev;
 }
 
+static RdmadDevice *renamed(RdmadDevice *dev)
+{
+	g_free(dev->name);
+	dev->name = g_strdup("ibp59s0");
+	return dev;
+}
+
 /* Makes this the only device of the machine; NULL: none. */
 static void scan(Fixture *f, RdmadDevice *dev)
 {
@@ -152,6 +159,28 @@ static void test_what_comes_again_is_opened_again(Fixture *f, gconstpointer data
 	scan(f, device(4, TRUE));
 	assert_being_opened(f);
 	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+}
+
+static void test_a_device_is_opened_by_its_new_name(Fixture *f, gconstpointer data)
+{
+	for (guint i = 0; i < 4; i++) {
+		scan(f, device(3, TRUE));
+		hints_within(f, 50);
+	}
+	scan(f, renamed(device(3, TRUE)));
+	assert_being_opened(f);
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+}
+
+static void test_an_answer_for_the_old_name_is_not_taken(Fixture *f, gconstpointer data)
+{
+	scan(f, device(3, TRUE));
+	scan(f, renamed(device(3, TRUE)));
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	assert_being_opened(f);
+	scan(f, renamed(device(3, TRUE)));
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
 }
 
 static void test_what_leaves_while_it_is_opened_is_forgotten(Fixture *f, gconstpointer data)
@@ -262,6 +291,14 @@ static void test_a_device_that_left_while_it_was_opened_is_closed_on_a_worker(Fi
 	wait_for_close(f);
 }
 
+static void test_an_open_device_stays_open_when_it_is_renamed(Fixture *f, gconstpointer data)
+{
+	wait_for_open(f);
+	scan(f, renamed(device(3, TRUE)));
+	g_assert_cmpuint(hints_within(f, 50), ==, 0);
+	g_assert_null(rdmad_verbs_problem(f->verbs, ID));
+}
+
 static void test_at_the_end_devices_are_closed_on_a_worker(Fixture *f, gconstpointer data)
 {
 	wait_for_open(f);
@@ -276,11 +313,14 @@ const UnitTest unit_tests[] = {
 	TEST(a_device_that_does_not_open_has_a_reason_and_no_limits),
 	TEST(opening_is_tried_three_times),
 	TEST(what_comes_again_is_opened_again),
+	TEST(a_device_is_opened_by_its_new_name),
+	TEST(an_answer_for_the_old_name_is_not_taken),
 	TEST(what_leaves_while_it_is_opened_is_forgotten),
 	TEST(an_answer_for_the_one_before_is_not_taken),
 	TEST(it_may_end_while_it_opens),
 	TEST_OPENS(a_device_that_leaves_is_closed_on_a_worker),
 	TEST_OPENS(a_device_that_left_while_it_was_opened_is_closed_on_a_worker),
+	TEST_OPENS(an_open_device_stays_open_when_it_is_renamed),
 	TEST_OPENS(at_the_end_devices_are_closed_on_a_worker),
 	{ 0 },
 };
