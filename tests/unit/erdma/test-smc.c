@@ -4,10 +4,12 @@
 #include <rdmad/smc.h>
 #include <rdmad/step.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "config/config-private.h"
 #include "settings.h"
 #include "smc/pod-steps.h"
+#include "smc/smc-look.h"
 #include "smc/smc.h"
 #include "support/unit.h"
 
@@ -177,11 +179,38 @@ static void test_an_interface_that_differs_is_restored_after_all(void)
 	}
 }
 
+static void test_an_undo_without_descriptors_fails(void)
+{
+	const ErdmaSmcQuery query = { .netns = (char *)"/proc/self/ns/net" };
+	g_autoptr(GError) error = NULL;
+	struct rlimit before, none;
+
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	none = (struct rlimit){ 0, before.rlim_max };
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+	g_assert_null(erdma_smc_look((gpointer)&query, NULL, &error));
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+}
+
+static void test_an_undo_needs_no_namespace_that_is_gone(void)
+{
+	const ErdmaSmcQuery query = { .netns = (char *)"/proc/self/ns/absent" };
+	g_autoptr(GError) error = NULL;
+	ErdmaSmcHost *host = erdma_smc_look((gpointer)&query, NULL, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpint(host->netns, ==, -1);
+	erdma_smc_host_free(host);
+}
+
 const UnitTest unit_tests[] = {
 	UNIT_CASES("/erdma-smc/annotation/", annotations, test_annotation),
 	UNIT_CASES("/erdma-smc/options/", options, test_options),
 	UNIT_CASES("/erdma-smc/sysctl/", sysctls, test_the_undo_restores_the_original_value),
 	UNIT_TEST("/erdma-smc/ipv6", test_an_interface_that_differs_is_restored_after_all),
+	UNIT_TEST("/erdma-smc/undo-without-descriptors", test_an_undo_without_descriptors_fails),
+	UNIT_TEST("/erdma-smc/undo-after-the-end", test_an_undo_needs_no_namespace_that_is_gone),
 	UNIT_TEST("/erdma-smc/pnetids", test_pnetids),
 	UNIT_TEST("/erdma-smc/reasons", test_reasons),
 	{ 0 },
