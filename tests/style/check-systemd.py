@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""systemd takes the unit and its drop-ins, each gives its module the capabilities that the program names, and none
-is more exposed than was agreed.
+"""systemd takes the unit and its drop-ins, each gives its module the capabilities and the executor the calls that the
+program names, and none is more exposed than was agreed.
 
 usage: check-systemd.py DIRECTORY-OF-UNITS RDMAD MODULE-DIR
 """
@@ -14,6 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from systemd_units import allowed_calls, settings  # noqa: E402
+
 # Modules beside the device plugin, or the drop-in for metrics alone -> exposure, as systemd-analyze security counts
 # it, 0 to 10.
 EXPOSURE = {
@@ -23,10 +27,10 @@ EXPOSURE = {
     # What the processes below the keeper need counts for the whole service: SYS_PTRACE 0.3 (a DEL whose namespace is
     # known by /proc/PID/ns/net alone), SYS_ADMIN 0.3, NET_ADMIN 0.2, NET_RAW 0.1 and AF_PACKET 0.2 (gratuitous ARP;
     # core/network/perform-announce.c has why the kernel's own does not do),
-    # sysctls of pods 0.2, their namespaces 0.1; and capset 0.2, by which the daemon gives all of it up.
-    ("cni",): 3.4,
+    # sysctls of pods 0.2, their namespaces 0.1, their sysfs 0.1; and capset 0.2, by which the daemon gives all of it up.
+    ("cni",): 3.5,
     ("erdma",): 3.7,
-    ("cni", "erdma", "metrics"): 4.0,
+    ("cni", "erdma", "metrics"): 4.1,
 }
 PLACES = {"@sbindir@": "/usr/sbin", "@datadir@": "/usr/share"}
 MODULES = ("cni", "device-plugin", "erdma", "kube", "metrics", "nccl")
@@ -90,12 +94,23 @@ def check_capabilities(units, wanted):
             sys.exit(f"{drop_in.name} gives {sorted(given)}, rdmad --privileges has {sorted(capabilities)}")
 
 
+def check_calls():
+    """The executor's own calls, as rdmad's filter has them, pass the unit with the drop-in of module cni, whose
+    executor makes all of them."""
+    source = Path(__file__).resolve().parents[2] / "core/base/seccomp.c"
+    calls = re.search(r'{ EXECUTOR, FALSE, "([^"]+)" }', source.read_text(encoding="utf-8"))[1].split()
+    refused = set(calls) - allowed_calls(settings(["rdmad.service.in", "cni.conf"]))
+    if refused:
+        sys.exit(f"the unit with cni.conf refuses {' '.join(sorted(refused))}")
+
+
 def main():
     units = Path(sys.argv[1])
     check_capabilities(units, table(*sys.argv[2:4]))
     if not shutil.which("systemd-analyze"):
         print("systemd-analyze is missing")
         sys.exit(77)
+    check_calls()
     for drop_ins, agreed in EXPOSURE.items():
         found = exposure(units, drop_ins)
         print(f"rdmad.service {' '.join(drop_ins)}: {found}")
