@@ -6,6 +6,7 @@
 #include <rdmad/error.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
+#include <stdlib.h>
 
 /* 2.5 s in total; after that, the service manager retries. */
 #define FIRST_PAUSE_US 5000
@@ -256,6 +257,14 @@ static gboolean state_replace_damaged(RdmadState *state, const GError *why, char
 	return FALSE;
 }
 
+/* With SQLITE_OPEN_NOFOLLOW, SQLite refuses a symbolic link anywhere in the path. */
+static char *database_path(const char *state_dir)
+{
+	g_autofree char *real = realpath(state_dir, NULL);
+
+	return g_build_filename(real ?: state_dir, RDMAD_STATE_FILE, NULL);
+}
+
 RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error)
 {
 	g_autoptr(RdmadState) state = g_new0(RdmadState, 1);
@@ -267,8 +276,7 @@ RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **e
 	/* A cache would begin with 20 pages in one piece (87 kB), twice what an idle daemon needs.
 	 * Rejected, without an effect, after the first handle. */
 	sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
-	state->path = state_dir ? g_build_filename(state_dir, RDMAD_STATE_FILE, NULL)
-				: g_strdup(":memory:");
+	state->path = state_dir ? database_path(state_dir) : g_strdup(":memory:");
 	if (!state_open_checked(state, &aside, &why) &&
 	    !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID)) {
 		g_propagate_error(error, g_steal_pointer(&why));

@@ -687,6 +687,20 @@ static void test_a_symbolic_link_is_refused(Fixture *f, gconstpointer data)
 	}
 }
 
+static void test_a_symbolic_link_on_the_way_is_followed(Fixture *f, gconstpointer data)
+{
+	g_autofree char *link = g_build_filename(f->dir, "link", NULL);
+	g_autofree char *below = g_build_filename(link, "state", NULL);
+	g_autofree char *dir = g_build_filename(f->dir, "state", NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadState) state = NULL;
+
+	g_assert_cmpint(mkdir(dir, 0700), ==, 0);
+	g_assert_cmpint(symlink(".", link), ==, 0);
+	state = rdmad_state_open(below, NULL, &error);
+	g_assert_no_error(error);
+}
+
 static void test_without_a_directory_it_lives_in_memory(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -767,6 +781,7 @@ const UnitTest unit_tests[] = {
 	TEST(two_in_one_second_have_two_names),
 	TEST(a_newer_database_is_refused_and_left),
 	TEST(a_symbolic_link_is_refused),
+	TEST(a_symbolic_link_on_the_way_is_followed),
 	TEST(without_a_directory_it_lives_in_memory),
 	TEST(a_missing_directory_is_an_error),
 	TEST(damage_under_an_open_database_is_a_failed_write),
