@@ -489,7 +489,6 @@ static void daemon_clear(Daemon *d)
 	rdmad_directory_watch_free(d->run_watch);
 	rdmad_succession_free(d->succession);
 	rdmad_services_free(d->services); /* frees all events too */
-	rdmad_notify_free(d->notify);
 	rdmad_settings_free(d->settings);
 	rdmad_place_free(d->place);
 }
@@ -507,15 +506,29 @@ static gboolean successor_has_ended(pid_t successor)
 	return successor < 0 || (successor > 0 && kill(successor, 0) < 0 && errno == ESRCH);
 }
 
+static void watchdog_feed(RdmadNotify *notify, gint64 *due_us)
+{
+	const guint interval_ms = rdmad_notify_watchdog_ms(notify);
+	const gint64 now_us = rdmad_now_us();
+
+	if (!interval_ms || now_us < *due_us)
+		return;
+	rdmad_notify_send(notify, "WATCHDOG=1");
+	*due_us = now_us + interval_ms * 1000ll;
+}
+
 /* Waits for a signal to stop while the successor runs.  If this process ended, its service manager
  * would restart it, and the new process would take everything back. */
-static int daemon_wait_for_signal(const char *run_dir, const char *state_dir, pid_t successor)
+static int daemon_wait_for_signal(RdmadNotify *notify, const char *run_dir, const char *state_dir,
+				  pid_t successor)
 {
+	const guint poll_ms = MIN(POLL_MS, rdmad_notify_watchdog_ms(notify) ?: POLL_MS);
 	/* A short pause at first: a failing start holds the locks only for some ten
 	 * milliseconds. */
 	struct timespec pause = { .tv_nsec = LOCK_RETRY_MS / 4 * 1000000L };
 	RdmadPlace *place = rdmad_place_new(run_dir, state_dir);
 	gint64 late_us = rdmad_now_us() + SUCCESSOR_MS * 1000;
+	gint64 feed_us = 0;
 	gboolean is_alone = FALSE, is_signaled = FALSE;
 	sigset_t set;
 
@@ -523,13 +536,15 @@ static int daemon_wait_for_signal(const char *run_dir, const char *state_dir, pi
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	rdmad_notice("handed over; waiting for the signal to stop");
+	rdmad_notify_status(notify, "handed over; waiting for the signal to stop");
 	while (!is_alone && !is_signaled) {
+		watchdog_feed(notify, &feed_us);
 		is_signaled = sigtimedwait(&set, NULL, &pause) > 0;
 		if (!rdmad_place_is_held(place)) {
 			is_alone = successor_has_ended(successor) || rdmad_now_us() > late_us;
 		} else {
 			late_us = 0;
-			pause.tv_nsec = POLL_MS * 1000000L;
+			pause.tv_nsec = poll_ms * 1000000L;
 		}
 	}
 	rdmad_place_free(place);
@@ -572,7 +587,8 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	state_dir = g_strdup(d.settings->state_dir);
 	daemon_clear(&d);
 	if (stays)
-		status = daemon_wait_for_signal(run_dir, state_dir, successor);
+		status = daemon_wait_for_signal(d.notify, run_dir, state_dir, successor);
+	rdmad_notify_free(d.notify);
 	if (status == 0)
 		rdmad_notice("rdmad has ended");
 	return status;

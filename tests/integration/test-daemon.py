@@ -195,19 +195,33 @@ class Life(Case):
         self.assertGreater(time.monotonic() - began, 9)
         self.assertIn("some modules are still busy after 10 s", self.log_text())
 
-    def test_the_watchdog_is_fed(self):
+    def start_with_watchdog(self, *options):
         # WATCHDOG_PID must be the daemon's own: the shell gives it its.
         script = 'WATCHDOG_PID=$$ WATCHDOG_USEC=200000 exec "$@"'
-        began = time.monotonic()    # messages may have waited when this process reads them
-        process = subprocess.Popen(["sh", "-c", script, "sh", *self.command("-m", "good")],
+        process = subprocess.Popen(["sh", "-c", script, "sh", *self.command(*options)],
                                    env={**os.environ, "NOTIFY_SOCKET": self.manager.name},
                                    stderr=subprocess.DEVNULL)
         self.addCleanup(self.end, process)
         self.manager.wait("^READY=1$")
+        return process
+
+    def expect_feeding(self):
+        began = time.monotonic()    # messages may have waited when this process reads them
         for _ in range(5):
             self.manager.wait("^WATCHDOG=1$")
         self.assertGreater(time.monotonic() - began, 0.2)
+
+    def test_the_watchdog_is_fed(self):
+        process = self.start_with_watchdog("-m", "good")
+        self.expect_feeding()
         self.assertEqual(self.stop(process), 0)
+
+    def test_the_watchdog_is_fed_after_a_hand_over(self):
+        process = self.start_with_watchdog("-m", "good")
+        successor = self.start("-m", "good", "--take-over", env={"NOTIFY_SOCKET": ""}, wait=None)
+        self.manager.wait("^STATUS=handed over")
+        self.expect_feeding()
+        self.assertEqual([self.stop(process), self.stop(successor)], [0, 0])
 
     def test_a_watchdog_of_another_process_is_not(self):
         self.start("-m", "good", env={"WATCHDOG_PID": "1", "WATCHDOG_USEC": "100000"})
