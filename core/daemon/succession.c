@@ -17,12 +17,18 @@
 #define PEERS	 4u
 #define PATIENCE 5000u /* ms for the successor to accept a part */
 
+typedef struct {
+	RdmadMessagePeer *peer;
+	gboolean now; /* it does not wait for the end of this rdmad */
+} Successor;
+
 struct RdmadSuccession {
 	RdmadLoop *loop;
 	RdmadHandOver *hand_over;
 	char *path;
 	RdmadMessageServer *server;
-	RdmadMessagePeer *successor; /* the first peer that asked */
+	GArray *successors;	     /* Successor: the peers that asked, in this order */
+	RdmadMessagePeer *successor; /* the first of them */
 	RdmadMessagePeer *giver;
 	RdmadLockHolder first_giver;  /* the next one that is asked, until a part has come */
 	gboolean has_received;	      /* a part has come */
@@ -63,21 +69,32 @@ static void give_next(RdmadSuccession *succession)
 	}
 }
 
+/* Call when the first of the successors may be another one. */
+static void successor_choose(RdmadSuccession *succession)
+{
+	const Successor *first = succession->successors->len
+					 ? &g_array_index(succession->successors, Successor, 0)
+					 : NULL;
+
+	succession->successor = first ? first->peer : NULL;
+	if (first && first->now && succession->asked)
+		rdmad_event_arm(succession->begin, 0);
+}
+
 static void successor_asked(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data)
 {
 	RdmadSuccession *succession = data;
 	json_t *request = rdmad_json_parse((const char *)message->bytes, message->size, 4, NULL);
-	const gboolean now = json_is_true(json_object_get(request, "now"));
+	const Successor successor = { peer, json_is_true(json_object_get(request, "now")) };
 
 	json_decref(request);
-	if (!succession->successor)
-		succession->successor = peer;
-	if (succession->successor != peer)
+	if (succession->given) {
+		if (succession->successor == peer)
+			give_next(succession);
 		return;
-	if (succession->given)
-		give_next(succession);
-	else if (now && succession->asked)
-		rdmad_event_arm(succession->begin, 0);
+	}
+	g_array_append_val(succession->successors, successor);
+	successor_choose(succession);
 }
 
 static void giving_begin(gpointer data)
@@ -91,12 +108,15 @@ static void giving_begin(gpointer data)
 static void successor_gone(RdmadMessagePeer *peer, gpointer data)
 {
 	RdmadSuccession *succession = data;
+	const gboolean gives = succession->given && succession->successor == peer;
 
-	if (succession->successor != peer)
-		return;
-	succession->successor = NULL;
-	if (succession->given)
+	for (guint i = succession->successors->len; i-- > 0;)
+		if (g_array_index(succession->successors, Successor, i).peer == peer)
+			g_array_remove_index(succession->successors, i);
+	if (gives)
 		rdmad_event_arm(succession->turn, 0);
+	if (gives || !succession->given)
+		successor_choose(succession);
 }
 
 static const RdmadMessageOps server_ops = { successor_asked, successor_gone };
@@ -213,6 +233,7 @@ RdmadSuccession *rdmad_succession_new(RdmadLoop *loop, RdmadHandOver *hand_over,
 	succession->loop = loop;
 	succession->hand_over = hand_over;
 	succession->path = g_build_filename(run_dir, "hand-over.sock", NULL);
+	succession->successors = g_array_new(FALSE, FALSE, sizeof(Successor));
 	succession->turn = rdmad_loop_add_timer(loop, NULL, give_end, succession);
 	succession->begin = rdmad_loop_add_timer(loop, NULL, giving_begin, succession);
 	return succession;
@@ -226,6 +247,7 @@ void rdmad_succession_free(RdmadSuccession *succession)
 	rdmad_message_peer_close(succession->giver);
 	rdmad_event_free(succession->turn);
 	rdmad_event_free(succession->begin);
+	g_array_unref(succession->successors);
 	g_free(succession->path);
 	g_free(succession);
 }

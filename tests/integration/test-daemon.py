@@ -298,6 +298,10 @@ class Reload(Case):
 
 
 class OnlyOne(Case):
+    def connections(self):
+        with open("/proc/net/unix") as sockets:
+            return sockets.read().count(self.path("run/hand-over.sock"))
+
     def test_a_second_one_is_refused_by_name(self):
         first = self.start("-m", "good")
         second = self.run_to_end("-m", "good", "--lock-wait", "0")
@@ -329,6 +333,19 @@ class OnlyOne(Case):
             self.assertRegex(lock.read(), f"^{second.pid}\n[0-9a-f]{{16}}\n$")
         self.assertEqual(self.status()["pid"], second.pid)
         self.assertEqual(self.stop(second), 0)
+
+    def test_the_next_successor_takes_over_when_the_first_was_killed(self):
+        first = self.start("-m", "good")
+        second = self.start("-m", "good", wait="^STATUS=waiting")
+        end = time.monotonic() + PATIENCE
+        while self.connections() < 2 and time.monotonic() < end:    # the one that listens, and the second's
+            time.sleep(0.01)
+        third = self.start("-m", "good", "--take-over", wait="^STATUS=waiting")
+        second.kill()
+        second.wait()
+        self.manager.wait("^READY=1$")
+        self.assertEqual(self.status()["pid"], third.pid)
+        self.assertEqual([self.stop(first), self.stop(third)], [0, 0])
 
     def test_a_killed_one_leaves_no_lock(self):
         first = self.start("-m", "good")
