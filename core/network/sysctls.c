@@ -115,6 +115,9 @@ char *rdmad_sysctl_read_fd(int fd, GError **error)
 	if (n >= 0)
 		return g_strchomp(g_strndup(text, (gsize)n));
 	rdmad_error_errno(error, errno, "cannot read a sysctl");
+	/* A secret that is not set. */
+	if (error && errno == EIO)
+		(*error)->code = RDMAD_ERROR_NOT_FOUND;
 	return NULL;
 }
 
@@ -166,8 +169,11 @@ static gboolean sysctl_restore(const RdmadSysctl *sysctl, GError **error)
 	GError *why = NULL;
 	gboolean ok = sysctl_read(&now, &why);
 
-	if (ok && !g_str_equal(now.value, sysctl->value))
+	if (ok ? !g_str_equal(now.value, sysctl->value)
+	       : g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
+		g_clear_error(&why);
 		ok = sysctl_write(sysctl, &why);
+	}
 	g_free(now.value);
 	if (ok || g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND)) {
 		g_clear_error(&why);

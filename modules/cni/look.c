@@ -247,8 +247,8 @@ static gboolean sysctl_look(CniView *view, const char *path, GError **error)
  * belongs to the link, and the values in seconds, which exist in milliseconds, too. */
 static gboolean sysctl_is_kept(const char *key)
 {
-	static const char *const others[] = { "mc_forwarding",	     "stable_secret", "mtu",
-					      "base_reachable_time", "retrans_time",  NULL };
+	static const char *const others[] = { "mc_forwarding", "mtu", "base_reachable_time",
+					      "retrans_time", NULL };
 
 	return !g_strv_contains(others, key);
 }

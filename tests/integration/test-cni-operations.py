@@ -536,6 +536,7 @@ class GivenBack(Operations):
             run("ip", *line.format(ONE, ONE).split())
         for path, value in (("ipv4/conf/{}/medium_id", 5), ("ipv4/conf/{}/rp_filter", 2),
                             ("ipv6/conf/{}/hop_limit", 33), ("ipv6/conf/{}/accept_ra", 0),
+                            ("ipv6/conf/{}/stable_secret", "2001:db8::1"),
                             ("ipv4/neigh/{}/gc_stale_time", 99), ("ipv6/neigh/{}/retrans_time_ms", 1500)):
             Path("/proc/sys/net/" + path.format(ONE)).write_text(str(value))
 

@@ -149,13 +149,20 @@ static GArray *neighbours_of(const Planner *planner)
 	return kept;
 }
 
-/* disable_ipv6 comes first, because it makes and removes other sysctls. */
+/* disable_ipv6 comes first, because it makes and removes other sysctls.  addr_gen_mode may need the
+ * stable_secret, which changes it. */
+static int sysctl_rank(const char *path)
+{
+	return g_str_has_suffix(path, "/disable_ipv6")	  ? 0
+	       : g_str_has_suffix(path, "/stable_secret") ? 1
+							  : 2;
+}
+
 static int sysctl_compare(gconstpointer a, gconstpointer b)
 {
 	const char *one = ((const RdmadStepSysctl *)a)->path;
 	const char *other = ((const RdmadStepSysctl *)b)->path;
-	const int first =
-		g_str_has_suffix(other, "/disable_ipv6") - g_str_has_suffix(one, "/disable_ipv6");
+	const int first = sysctl_rank(one) - sysctl_rank(other);
 
 	return first ? first : strcmp(one, other);
 }

@@ -30,6 +30,9 @@ static void test_sysctls_are_restored_where_they_differ(Fixture *f, gconstpointe
 {
 	const RdmadSysctl set[] = { { "net/ipv4/conf/eth0.100/no_such", "1" },
 				    { "net/ipv4/conf/eth0.100/arp_ignore", "1" },
+				    /* A secret that is not set cannot be read. */
+				    { "net/ipv6/conf/eth0.100/stable_secret",
+				      "2001:0db8:0000:0000:0000:0000:0000:0001" },
 				    /* A value that cannot be written, but is set already. */
 				    { "net/ipv4/conf/eth0.100/mc_forwarding", "0" } };
 	g_autofree char *now = NULL;
