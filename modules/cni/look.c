@@ -169,8 +169,10 @@ static gboolean neighbours_look(RdmadNetwork *net, CniView *view, int index, GEr
 	return all != NULL;
 }
 
-static void route_add(CniView *view, const RdmadRoute *from)
+/* Adds the hop over the link `index`, or the first one. */
+static void route_add(CniView *view, const RdmadRoute *from, int index)
 {
+	const RdmadRouteHop *hop = from->hops;
 	CniViewRoute route = {
 		.route = { .to = from->to,
 			   .source = from->source,
@@ -185,10 +187,13 @@ static void route_add(CniView *view, const RdmadRoute *from)
 	};
 
 	route.route.to.family = from->family;
+	for (guint i = 1; i < from->n_hops && hop->ifindex != index; i++)
+		if (from->hops[i].ifindex == index)
+			hop = &from->hops[i];
 	if (from->n_hops) {
-		route.route.link = g_strdup(name_of(view, from->hops[0].ifindex));
-		route.route.gateway = from->hops[0].gateway;
-		route.route.onlink = from->hops[0].onlink;
+		route.route.link = g_strdup(name_of(view, hop->ifindex));
+		route.route.gateway = hop->gateway;
+		route.route.onlink = hop->onlink;
 	}
 	g_array_append_val(view->routes, route);
 }
@@ -198,7 +203,7 @@ static gboolean routes_look(RdmadNetwork *net, CniView *view, int index, GError 
 	g_autoptr(GPtrArray) all = rdmad_routes_list(net, AF_UNSPEC, 0, index, error);
 
 	for (guint i = 0; all && i < all->len; i++)
-		route_add(view, all->pdata[i]);
+		route_add(view, all->pdata[i], index);
 	return all != NULL;
 }
 
@@ -372,7 +377,7 @@ static gboolean defaults_look(const Looking *looking, RdmadNetwork *net, CniView
 
 		if (route->to.prefix == 0 && route->n_hops &&
 		    !is_looked_at(looking, name_of(view, route->hops[0].ifindex)))
-			route_add(view, route);
+			route_add(view, route, 0);
 	}
 	return all != NULL;
 }

@@ -25,7 +25,7 @@ typedef struct {
 } CniViewLink;
 
 typedef struct {
-	RdmadStepRoute route; /* of the first hop */
+	RdmadStepRoute route; /* of the hop over the NIC that was looked at, or of the first one */
 	guint hops;
 } CniViewRoute;
 

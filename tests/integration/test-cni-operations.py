@@ -589,6 +589,19 @@ class GivenBack(Operations):
         until(lambda: self.left() == 0, "another try", 60)
         self.assertEqual(self.everything(), before)
 
+    def test_a_nic_that_is_any_hop_of_a_route_is_refused(self):
+        for to, message in (("203.0.102.0/24", "one of several hops of the host's route to 203.0.102.0/24"),
+                            ("default", "has the host's default route")):
+            with self.subTest(to):
+                hops = [word for number in (1, 0) for word in
+                        ("nexthop", "via", f"198.51.{number}.1", "dev", NICS[number])]
+                run("ip", "route", "add", to, *hops)
+                with self.assertRaises(Failure) as refused:
+                    self.add("c1", "a", self.net)
+                run("ip", "route", "del", to)
+                self.assertEqual(refused.exception.code, 100)
+                self.assertIn(message, refused.exception.message)
+
     def test_a_nic_with_500_routes_is_taken_and_one_with_too_many_is_refused(self):
         def routes(first, last):
             text = "".join(f"route add 100.{n >> 8}.{n & 255}.0/24 via 198.51.0.1 dev {ONE}\n"
