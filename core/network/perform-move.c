@@ -10,7 +10,9 @@
  * shows whether a link in the host was moved: the end of rdmad may have come before.
  */
 #include <errno.h>
+#include <linux/if_addr.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "network/perform.h"
 
@@ -193,14 +195,37 @@ static gboolean sysctls_restore(const PerformContext *ctx, const RdmadStepLinkMo
 	return !n || rdmad_sysctls_restore(ctx->host_fd, values, n, error);
 }
 
+/* The kernel detects duplicates of these addresses, which takes time and a carrier, and takes no route from
+ * them until then. */
+static gboolean has_dad(const RdmadAddress *address)
+{
+	return address->ip.family == AF_INET6 && !(address->flags & IFA_F_NODAD);
+}
+
+/* No duplicates are detected: the addresses were the NIC's before. */
 static gboolean addresses_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 				  int index, GError **error)
+{
+	for (guint i = 0; move->addresses && i < move->addresses->len; i++) {
+		RdmadAddress address = perform_address(
+			&g_array_index(move->addresses, RdmadStepAddress, i), index);
+
+		if (has_dad(&address))
+			address.flags |= IFA_F_NODAD;
+		if (!rdmad_address_replace(ctx->host, &address, error))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean flags_restore(const PerformContext *ctx, const RdmadStepLinkMove *move, int index,
+			      GError **error)
 {
 	for (guint i = 0; move->addresses && i < move->addresses->len; i++) {
 		const RdmadAddress address = perform_address(
 			&g_array_index(move->addresses, RdmadStepAddress, i), index);
 
-		if (!rdmad_address_replace(ctx->host, &address, error))
+		if (has_dad(&address) && !rdmad_address_replace(ctx->host, &address, error))
 			return FALSE;
 	}
 	return TRUE;
@@ -278,6 +303,7 @@ static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move
 	       change_host(ctx, index, &updown, error) &&
 	       addresses_restore(ctx, move, index, error) &&
 	       (!move->up || routes_restore(ctx, move, index, error)) &&
+	       flags_restore(ctx, move, index, error) &&
 	       neighbours_restore(ctx, move, index, error) && group_restore(ctx, move, link, error);
 }
 

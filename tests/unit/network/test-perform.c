@@ -48,7 +48,7 @@ static guint count_addresses(RdmadNetwork *net, const char *name)
 
 static guint count_routes(RdmadNetwork *net, guint metric)
 {
-	g_autoptr(GPtrArray) all = rdmad_routes_list(net, AF_INET, 0, 0, NULL);
+	g_autoptr(GPtrArray) all = rdmad_routes_list(net, AF_UNSPEC, 0, 0, NULL);
 	guint n = 0;
 
 	for (guint i = 0; i < all->len; i++)
@@ -223,6 +223,29 @@ static void test_a_route_without_its_network_comes_back(Fixture *f, RdmadStep *s
 	g_array_index(step->move.addresses, RdmadStepAddress, 0).ip = ip("198.51.100.7/24");
 	twice(f, step, TRUE);
 	expect_whole(f);
+}
+
+/* The kernel takes no route from a tentative address, which an address is as long as there is no carrier. */
+static void test_a_route_from_an_ipv6_address_comes_back(Fixture *f, RdmadStep *step)
+{
+	const RdmadLinkChange down = { .up = -1 };
+	RdmadStepRoute *route = &g_array_index(step->move.routes, RdmadStepRoute, 0);
+	g_autoptr(RdmadLink) wire = expect_link(f->host_net, "wire");
+	g_autoptr(GPtrArray) addresses = NULL;
+	guint n = 0;
+
+	g_array_index(step->move.addresses, RdmadStepAddress, 0).ip = ip("2001:db8::7/64");
+	route->to = ip("2001:db8:f::/48");
+	route->gateway = ip("2001:db8::1");
+	route->source = ip("2001:db8::7");
+	twice(f, step, FALSE);
+	g_assert_true(rdmad_link_change(f->host_net, wire->ifindex, &down, NULL));
+	twice(f, step, TRUE);
+	expect_whole(f);
+	addresses = rdmad_addresses_list(f->host_net, f->nic->ifindex, NULL);
+	for (guint i = 0; i < addresses->len; i++)
+		n += (((RdmadAddress *)addresses->pdata[i])->flags & IFA_F_NODAD) != 0;
+	g_assert_cmpuint(n, ==, 0);
 }
 
 /* The kernel rejects the name after it has moved the link. */
@@ -559,6 +582,8 @@ static const Case cases[] = {
 	  test_a_link_that_a_container_changed_comes_back_whole },
 	{ "a route without its network comes back", move_step,
 	  test_a_route_without_its_network_comes_back },
+	{ "a route from an IPv6 address comes back", move_step,
+	  test_a_route_from_an_ipv6_address_comes_back },
 	{ "a name that is taken does not lose the link", move_step,
 	  test_a_name_that_is_taken_does_not_lose_the_link },
 	{ "a name that the host gave away keeps the link in the host", move_step,
