@@ -203,9 +203,10 @@ static void task_answer(const Task *task)
 	int fds[RDMAD_MESSAGE_FDS_MAX];
 	guint n_fds = 0;
 	json_t *opened = opened_json(task, fds, &n_fds);
-	json_t *answer = json_pack("{s:I, s:o?, s:s?, s:i}", "id", (json_int_t)task->id, "opened",
-				   opened, "error", task->error ? task->error->message : NULL,
-				   "code", task->error ? task->error->code : 0);
+	json_t *answer =
+		json_pack("{s:I, s:o?, s:o?, s:i}", "id", (json_int_t)task->id, "opened", opened,
+			  "error", task->error ? rdmad_json_string(task->error->message) : NULL,
+			  "code", task->error ? task->error->code : 0);
 	char *text;
 
 	if (task->plan)

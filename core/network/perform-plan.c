@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <jansson.h>
 #include <rdmad/clock.h>
+#include <rdmad/json.h>
 #include <rdmad/step.h>
 #include <string.h>
 
@@ -45,10 +46,10 @@ static void report_add(PerformPlan *plan, const RdmadStep *step, gint64 began_us
 		       const GError *error)
 {
 	json_array_append_new(plan->reports,
-			      json_pack("{s:s, s:I, s:i, s:s?}", "step",
+			      json_pack("{s:s, s:I, s:i, s:o?}", "step",
 					rdmad_step_name(step->kind), "us",
 					(json_int_t)(rdmad_now_us() - began_us), "result", result,
-					"error", error ? error->message : NULL));
+					"error", error ? rdmad_json_string(error->message) : NULL));
 }
 
 /* Continues after errors; keeps the first one. */
@@ -102,9 +103,9 @@ void perform_plan_report(const PerformPlan *plan, json_t *answer)
 {
 	json_object_set(answer, "reports", plan->reports);
 	if (plan->left)
-		json_object_set_new(answer, "left", json_string(plan->left->message));
+		json_object_set_new(answer, "left", rdmad_json_string(plan->left->message));
 	if (!plan->error)
 		return;
-	json_object_set_new(answer, "error", json_string(plan->error->message));
+	json_object_set_new(answer, "error", rdmad_json_string(plan->error->message));
 	json_object_set_new(answer, "code", json_integer(plan->error->code));
 }

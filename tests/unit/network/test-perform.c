@@ -2,6 +2,7 @@
 /* Executes steps on the running kernel, in two namespaces of the test, one of which represents the
  * host */
 #include <arpa/inet.h>
+#include <jansson.h>
 #include <linux/if_addr.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
@@ -13,6 +14,7 @@
 #include <poll.h>
 #include <rdmad/error.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "hardware/sysroot.h"
 #include "namespace.h"
@@ -105,18 +107,22 @@ typedef struct {
 	gboolean undo;
 } Call;
 
+static PerformContext context(const Fixture *f, PerformLink *last)
+{
+	return (PerformContext){ .host = f->host_net,
+				 .pod = f->pod_net,
+				 .host_fd = f->host,
+				 .pod_fd = f->pod,
+				 .root = f->root,
+				 .last = last,
+				 .cancelled = &f->never };
+}
+
 static gboolean call_run(gpointer data, GError **error)
 {
 	const Call *call = data;
-	const Fixture *f = call->f;
 	PerformLink last = { 0 };
-	const PerformContext ctx = { .host = f->host_net,
-				     .pod = f->pod_net,
-				     .host_fd = f->host,
-				     .pod_fd = f->pod,
-				     .root = f->root,
-				     .last = &last,
-				     .cancelled = &f->never };
+	const PerformContext ctx = context(call->f, &last);
 	int result;
 
 	return call->undo ? perform_undo(&ctx, call->step, error)
@@ -321,6 +327,35 @@ static void test_a_link_that_is_nowhere_is_gone(Fixture *f, RdmadStep *step)
 	rdmad_links_delete(f->host_net, &f->nic->ifindex, 1, NULL);
 	g_assert_false(step_call(f, step, TRUE, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
+}
+
+/* JSON has no other text, but a pod may give its links any name. */
+static void test_an_error_with_a_name_that_is_not_utf_8_is_reported(Fixture *f, RdmadStep *step)
+{
+	const RdmadLinkSpec thief = { .kind = "veth", .name = "nic0", .peer = "nic9" };
+	const RdmadLinkChange down = { .up = -1 };
+	const struct ifreq name = { .ifr_name = "nic0", .ifr_newname = "x\377" };
+	rdmad_autofd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	g_autoptr(GPtrArray) steps = g_ptr_array_new();
+	g_autofree char *text = NULL;
+	PerformLink last = { 0 };
+	const PerformContext ctx = context(f, &last);
+	json_t *answer = json_object();
+	PerformPlan *plan;
+
+	g_assert_true(rdmad_link_change(f->host_net, f->nic->ifindex, &down, NULL));
+	g_assert_cmpint(ioctl(fd, SIOCSIFNAME, &name), ==, 0);
+	g_assert_true(rdmad_link_create(f->host_net, &thief, NULL));
+	g_ptr_array_add(steps, step);
+	text = rdmad_steps_to_text(steps);
+	plan = perform_plan_new(RDMAD_EXECUTE_UNDO, text, NULL);
+	while (perform_plan_next(plan, &ctx))
+		;
+	perform_plan_report(plan, answer);
+	g_assert_cmpuint(json_array_size(json_object_get(answer, "reports")), ==, 1);
+	g_assert_true(json_is_string(json_object_get(answer, "error")));
+	perform_plan_free(plan);
+	json_decref(answer);
 }
 
 /* ---- a link of the pod's own ---- */
@@ -590,6 +625,8 @@ static const Case cases[] = {
 	  test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host },
 	{ "a link in the host is restored if it was away", move_step,
 	  test_a_link_in_the_host_is_restored_if_it_was_away },
+	{ "an error with a name that is not UTF-8 is reported", move_step,
+	  test_an_error_with_a_name_that_is_not_utf_8_is_reported },
 	{ "a link that is nowhere is gone", move_step, test_a_link_that_is_nowhere_is_gone },
 	{ "a virtual link is made and removed", create_step,
 	  test_a_virtual_link_is_made_and_removed },
