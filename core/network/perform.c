@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "network/perform.h"
 
+#include <errno.h>
 #include <linux/if_addr.h>
 #include <net/if.h>
 #include <rdmad/clock.h>
@@ -425,24 +426,53 @@ static gboolean route_set(const PerformContext *ctx, const RdmadStep *step, gboo
 
 	if (!net)
 		return FALSE;
-	if (why)
-		return forgiven(FALSE, &why, there ? RDMAD_ERROR_FAILED : RDMAD_ERROR_NOT_FOUND,
-				error);
+	if (why) {
+		g_propagate_error(error, why);
+		return FALSE;
+	}
 	if (there && step->route.replace)
 		return rdmad_route_replace(net, &route, error);
 	return there ? forgiven(rdmad_route_add(net, &route, &why), &why, RDMAD_ERROR_BUSY, error)
-		     : forgiven(rdmad_route_delete(net, &route, &why), &why, RDMAD_ERROR_NOT_FOUND,
-				error);
+		     : rdmad_route_delete(net, &route, error);
+}
+
+static gboolean route_unset(const PerformContext *ctx, const RdmadStep *step, GError **error)
+{
+	GError *why = NULL;
+
+	return forgiven(route_set(ctx, step, FALSE, &why), &why, RDMAD_ERROR_NOT_FOUND, error);
 }
 
 static gboolean do_route(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
-	return route_set(ctx, step, !step->route.remove, error);
+	return step->route.remove ? route_unset(ctx, step, error)
+				  : route_set(ctx, step, TRUE, error);
 }
 
+/* Returns whether the pod has changed its network so that it cannot have the route. */
+static gboolean route_has_no_way(const PerformContext *ctx, const RdmadStep *step)
+{
+	const int errnum = step->where == RDMAD_STEP_IN_POD ? rdmad_network_errnum(ctx->pod) : 0;
+
+	return errnum == ENETUNREACH || errnum == EHOSTUNREACH || errnum == ENETDOWN ||
+	       (errnum == EINVAL && rdmad_ip_is_set(&step->route.source));
+}
+
+/* A missing link needs no restored route. */
 static gboolean undo_route(const PerformContext *ctx, const RdmadStep *step, GError **error)
 {
-	return route_set(ctx, step, step->route.remove, error);
+	GError *why = NULL;
+
+	if (!step->route.remove)
+		return route_unset(ctx, step, error);
+	if (route_set(ctx, step, TRUE, &why) || perform_forgive(&why, RDMAD_ERROR_NOT_FOUND))
+		return TRUE;
+	if (route_has_no_way(ctx, step)) {
+		g_error_free(why);
+		return TRUE;
+	}
+	g_propagate_error(error, why);
+	return FALSE;
 }
 
 static gboolean rule_set(const PerformContext *ctx, const RdmadStep *step, gboolean there,

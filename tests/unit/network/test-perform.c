@@ -18,6 +18,7 @@
 
 #include "hardware/sysroot.h"
 #include "namespace.h"
+#include "network/network-private.h"
 #include "network/perform.h"
 #include "../support/ip.h"
 #include "../support/unit.h"
@@ -480,6 +481,75 @@ static void test_the_host_alone_is_configured_without_a_pod(Fixture *f, RdmadSte
 	g_assert_error(gone, RDMAD_ERROR, RDMAD_ERROR_GONE);
 }
 
+/* ---- a route of the pod's own ---- */
+
+static RdmadStep *route_step(const Fixture *f)
+{
+	RdmadStep *step = rdmad_step_new(RDMAD_STEP_ROUTE, RDMAD_STEP_IN_POD);
+
+	step->route = (RdmadStepRoute){ .link = g_strdup("eth0"),
+					.to = ip("203.0.113.0/24"),
+					.gateway = ip("198.51.100.1"),
+					.source = ip("198.51.100.7"),
+					.table = RDMAD_ROUTE_TABLE_MAIN,
+					.metric = 77,
+					.type = RDMAD_ROUTE_UNICAST,
+					.protocol = RDMAD_ROUTE_BY_ADMINISTRATOR,
+					.remove = TRUE };
+	return step;
+}
+
+static void address_change(const Fixture *f, int index, const char *before, const char *after)
+{
+	const RdmadAddress old = { .ifindex = index, .ip = ip(before) };
+	const RdmadAddress new = { .ifindex = index, .ip = ip(after) };
+
+	g_assert_true(rdmad_address_delete(f->pod_net, &old, NULL));
+	g_assert_true(rdmad_address_add(f->pod_net, &new, NULL));
+}
+
+static void test_a_removed_route_returns_if_the_pod_still_has_its_way(Fixture *f, RdmadStep *step)
+{
+	const RdmadLinkSpec spec = { .kind = "veth", .name = "eth0", .up = TRUE };
+	const RdmadLinkChange down = { .up = -1 };
+	RdmadAddress address = { .ip = ip("198.51.100.7/24") };
+	RdmadRoute route;
+	g_autoptr(RdmadLink) link = NULL;
+
+	g_assert_true(rdmad_link_create(f->pod_net, &spec, NULL));
+	link = expect_link(f->pod_net, "eth0");
+	address.ifindex = link->ifindex;
+	g_assert_true(rdmad_address_add(f->pod_net, &address, NULL));
+	route = perform_route(&step->route, link->ifindex);
+	g_assert_true(rdmad_route_add(f->pod_net, &route, NULL));
+	twice(f, step, FALSE);
+	g_assert_cmpuint(count_routes(f->pod_net, 77), ==, 0);
+	twice(f, step, TRUE);
+	g_assert_cmpuint(count_routes(f->pod_net, 77), ==, 1);
+	twice(f, step, FALSE);
+	/* Without the source, without the network, down, and without the link. */
+	address_change(f, link->ifindex, "198.51.100.7/24", "198.51.100.8/24");
+	twice(f, step, TRUE);
+	address_change(f, link->ifindex, "198.51.100.8/24", "192.0.2.8/24");
+	step->route.source = (RdmadIp){ 0 };
+	twice(f, step, TRUE);
+	g_assert_true(rdmad_link_change(f->pod_net, link->ifindex, &down, NULL));
+	twice(f, step, TRUE);
+	rdmad_links_delete(f->pod_net, &link->ifindex, 1, NULL);
+	twice(f, step, TRUE);
+}
+
+static void test_a_route_over_a_link_that_cannot_be_looked_up_fails(Fixture *f, RdmadStep *step)
+{
+	rdmad_autofd int other = open("/dev/null", O_RDWR | O_CLOEXEC);
+	g_autoptr(GError) error = NULL;
+
+	step->route.remove = FALSE;
+	g_assert_cmpint(dup2(other, network_socket(f->pod_net)), >=, 0);
+	g_assert_false(step_call(f, step, FALSE, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+}
+
 /* ---- what neighbours hear ---- */
 
 static int listener_new(const char *name)
@@ -636,6 +706,10 @@ static const Case cases[] = {
 	{ "what a link carries is set twice", create_step, test_what_a_link_carries_is_set_twice },
 	{ "the host alone is configured without a pod", create_step,
 	  test_the_host_alone_is_configured_without_a_pod },
+	{ "a removed route returns if the pod still has its way", route_step,
+	  test_a_removed_route_returns_if_the_pod_still_has_its_way },
+	{ "a route over a link that cannot be looked up fails", route_step,
+	  test_a_route_over_a_link_that_cannot_be_looked_up_fails },
 	{ "all addresses are announced behind a late carrier", move_step,
 	  test_all_addresses_are_announced_behind_a_late_carrier },
 	{ "a wait ends as the link is", wait_step, test_a_wait_ends_as_the_link_is },
