@@ -307,6 +307,22 @@ static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move
 	       neighbours_restore(ctx, move, index, error) && group_restore(ctx, move, link, error);
 }
 
+/* The kernel moves no link with a name that another link of the host has: the pod may have added it.  The
+ * restore adds those of the NIC. */
+static gboolean altnames_drop(const PerformContext *ctx, const RdmadLink *link, GError **error)
+{
+	for (char **name = link->altnames; name && *name; name++) {
+		GError *why = NULL;
+
+		if (!rdmad_link_set_altname(ctx->pod, link->ifindex, *name, FALSE, &why) &&
+		    !perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)) {
+			g_propagate_error(error, why);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
 /* Another link of the host may have taken the name: then the link returns under a spare name, and
  * the restore reports the conflict. */
 static gboolean return_to_host(const PerformContext *ctx, const RdmadStepLinkMove *move,
@@ -319,7 +335,8 @@ static gboolean return_to_host(const PerformContext *ctx, const RdmadStepLinkMov
 	g_autoptr(RdmadLink) there = NULL;
 	g_autoptr(GError) why = NULL;
 
-	if (!rdmad_link_change(ctx->pod, link->ifindex, &down, error))
+	if (!rdmad_link_change(ctx->pod, link->ifindex, &down, error) ||
+	    !altnames_drop(ctx, link, error))
 		return FALSE;
 	if (rdmad_link_change(ctx->pod, link->ifindex, &own, &why))
 		return TRUE;

@@ -288,6 +288,29 @@ static void test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host(Fixtu
 	expect_whole(f);
 }
 
+static void test_a_name_that_a_container_added_does_not_keep_the_link(Fixture *f, RdmadStep *step)
+{
+	g_autoptr(RdmadLink) link = NULL;
+
+	twice(f, step, FALSE);
+	link = expect_link(f->pod_net, "eth1");
+	g_assert_true(rdmad_link_set_altname(f->pod_net, link->ifindex, "wire", TRUE, NULL));
+	twice(f, step, TRUE);
+	expect_whole(f);
+}
+
+static void test_an_alternative_name_that_the_host_gave_away_does_not_keep_the_link(Fixture *f,
+										    RdmadStep *step)
+{
+	g_autoptr(RdmadLink) wire = expect_link(f->host_net, "wire");
+
+	twice(f, step, FALSE);
+	g_assert_true(
+		rdmad_link_set_altname(f->host_net, wire->ifindex, "enp59s0f0np0", TRUE, NULL));
+	twice(f, step, TRUE);
+	g_assert_true(has_link(f->host_net, "nic0"));
+}
+
 /* The end of rdmad came before the move, in the undo, or after the namespace had ended. */
 static void test_a_link_in_the_host_is_restored_if_it_was_away(Fixture *f, RdmadStep *step)
 {
@@ -693,6 +716,10 @@ static const Case cases[] = {
 	  test_a_name_that_is_taken_does_not_lose_the_link },
 	{ "a name that the host gave away keeps the link in the host", move_step,
 	  test_a_name_that_the_host_gave_away_keeps_the_link_in_the_host },
+	{ "a name that a container added does not keep the link", move_step,
+	  test_a_name_that_a_container_added_does_not_keep_the_link },
+	{ "an alternative name that the host gave away does not keep the link", move_step,
+	  test_an_alternative_name_that_the_host_gave_away_does_not_keep_the_link },
 	{ "a link in the host is restored if it was away", move_step,
 	  test_a_link_in_the_host_is_restored_if_it_was_away },
 	{ "an error with a name that is not UTF-8 is reported", move_step,
