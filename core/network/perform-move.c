@@ -145,12 +145,22 @@ static gboolean name_restore(const PerformContext *ctx, const RdmadStepLinkMove 
 	return FALSE;
 }
 
+static gboolean has_other_mac(const RdmadStepLinkMove *move, const RdmadLink *link)
+{
+	return move->mac.length == 6 && !has_mac(link->mac, &move->mac);
+}
+
+static gboolean has_other_mtu(const RdmadStepLinkMove *move, const RdmadLink *link)
+{
+	return move->mtu && link->mtu != move->mtu;
+}
+
 /* The link must be down while its name or its MAC changes. */
 static gboolean identity_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 				 const RdmadLink *link, GError **error)
 {
 	const gboolean renamed = !g_str_equal(link->name, move->host_name);
-	const gboolean changed = move->mac.length == 6 && !has_mac(link->mac, &move->mac);
+	const gboolean changed = has_other_mac(move, link);
 	char mac[RDMAD_MAC_TEXT];
 	const RdmadLinkChange down = { .up = -1 };
 	const RdmadLinkChange own = { .mac = rdmad_mac_format(&move->mac, mac) };
@@ -160,8 +170,7 @@ static gboolean identity_restore(const PerformContext *ctx, const RdmadStepLinkM
 		return FALSE;
 	return (!changed || change_host(ctx, link->ifindex, &own, error)) &&
 	       (!renamed || name_restore(ctx, move, link, error)) &&
-	       (link->mtu == move->mtu || !move->mtu ||
-		change_host(ctx, link->ifindex, &mtu, error));
+	       (!has_other_mtu(move, link) || change_host(ctx, link->ifindex, &mtu, error));
 }
 
 static gboolean altnames_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
@@ -359,10 +368,13 @@ static gboolean has_returned(gpointer data, GError **error)
 	return back->link != NULL;
 }
 
-/* A link that a namespace has left with its end is down; a program of the pod may have changed its group. */
+/* A link that a namespace has left with its end is down; a program of the pod may have changed its group, or
+ * anything else. */
 static gboolean was_away(const RdmadStepLinkMove *move, const RdmadLink *link)
 {
-	return !move->is_marked || link->group == group_away || (move->up && !link->up);
+	return !move->is_marked || link->group == group_away || (move->up && !link->up) ||
+	       !g_str_equal(link->name, move->host_name) || has_other_mac(move, link) ||
+	       has_other_mtu(move, link);
 }
 
 gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)

@@ -318,12 +318,17 @@ static void test_a_link_in_the_host_is_restored_if_it_was_away(Fixture *f, Rdmad
 		gboolean is_marked;
 		guint32 group;
 		int up;
+		RdmadLinkChange change; /* by a program of the pod */
+		gboolean was_down;
 		guint addresses;
 	} links[] = {
-		{ TRUE, GROUP, 1, 0 },
-		{ TRUE, RDMAD_STEP_GROUP_AWAY, 1, 1 },
-		{ TRUE, GROUP, -1, 1 },
-		{ FALSE, GROUP, 1, 1 }, /* the record of an earlier version */
+		{ TRUE, GROUP, 1, .addresses = 0 },
+		{ TRUE, RDMAD_STEP_GROUP_AWAY, 1, .addresses = 1 },
+		{ TRUE, GROUP, -1, .addresses = 1 },
+		{ FALSE, GROUP, 1, .addresses = 1 }, /* the record of an earlier version */
+		{ TRUE, GROUP, -1, .was_down = TRUE, .addresses = 0 },
+		{ TRUE, GROUP, -1, { .name = "net1" }, .was_down = TRUE, .addresses = 1 },
+		{ TRUE, GROUP, -1, { .mtu = 1500 }, .was_down = TRUE, .addresses = 1 },
 	};
 	const RdmadAddress address = { .ifindex = f->nic->ifindex, .ip = ip("192.0.2.7/24") };
 
@@ -336,7 +341,10 @@ static void test_a_link_in_the_host_is_restored_if_it_was_away(Fixture *f, Rdmad
 		rdmad_address_delete(f->host_net, &address, NULL);
 		rdmad_link_change(f->host_net, f->nic->ifindex, &change, &error);
 		g_assert_no_error(error);
+		rdmad_link_change(f->host_net, f->nic->ifindex, &links[i].change, &error);
+		g_assert_no_error(error);
 		step->move.is_marked = links[i].is_marked;
+		step->move.up = !links[i].was_down;
 		twice(f, step, TRUE);
 		g_assert_cmpuint(count_addresses(f->host_net, "nic0"), ==, links[i].addresses);
 		link = expect_link(f->host_net, "nic0");
