@@ -92,15 +92,25 @@ static gboolean driver_is_bound(gpointer data, GError **error)
 	return names && names[0];
 }
 
-static gboolean rebind(const PerformContext *ctx, const char *pci, GError **error)
+gboolean perform_rebind(const PerformContext *ctx, const char *pci, GError **error)
 {
 	g_autofree char *device = g_strdup_printf("sys/bus/pci/devices/%s/driver", pci);
-	g_autofree char *driver = rdmad_sysroot_link_name(ctx->root, device, error);
-	g_autofree char *unbind = g_strdup_printf("sys/bus/pci/drivers/%s/unbind", driver);
-	g_autofree char *bind = g_strdup_printf("sys/bus/pci/drivers/%s/bind", driver);
+	GError *why = NULL;
+	g_autofree char *driver = rdmad_sysroot_link_name(ctx->root, device, &why);
+	g_autofree char *unbind = NULL, *bind = NULL;
 	gpointer data[] = { (gpointer)ctx, (gpointer)pci };
 
-	return driver && rdmad_sysroot_write(ctx->root, unbind, pci, error) &&
+	/* An earlier run has unbound the driver, which the kernel finds. */
+	if (perform_forgive(&why, RDMAD_ERROR_NOT_FOUND))
+		return rdmad_sysroot_write(ctx->root, "sys/bus/pci/drivers_probe", pci, error) &&
+		       perform_wait(ctx, REBIND_MS, driver_is_bound, data, error);
+	if (why) {
+		g_propagate_error(error, why);
+		return FALSE;
+	}
+	unbind = g_strdup_printf("sys/bus/pci/drivers/%s/unbind", driver);
+	bind = g_strdup_printf("sys/bus/pci/drivers/%s/bind", driver);
+	return rdmad_sysroot_write(ctx->root, unbind, pci, error) &&
 	       rdmad_sysroot_write(ctx->root, bind, pci, error) &&
 	       perform_wait(ctx, REBIND_MS, driver_is_bound, data, error);
 }
@@ -117,5 +127,5 @@ gboolean perform_vf(const PerformContext *ctx, const RdmadStepVfSet *step, gbool
 	       (!state->set ||
 		rdmad_vf_set(ctx->host, pf->ifindex, &vf, (RdmadVfFields)state->set, error)) &&
 	       verify(ctx, step, &vf, state->set, error) &&
-	       (!step->rebind || rebind(ctx, step->pci, error));
+	       (!step->rebind || perform_rebind(ctx, step->pci, error));
 }

@@ -69,6 +69,8 @@ gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *m
 			   GError **error);
 gboolean perform_vf(const PerformContext *ctx, const RdmadStepVfSet *vf, gboolean back,
 		    GError **error);
+/* Unbinds and binds the driver of a PCI function.  Exported for the tests. */
+gboolean perform_rebind(const PerformContext *ctx, const char *pci, GError **error);
 gboolean perform_announce(RdmadNetwork *net, const RdmadStepAnnounce *announce, GError **error);
 gboolean perform_rdma_move(const PerformContext *ctx, const RdmadStepRdmaMove *move, gboolean back,
 			   GError **error);

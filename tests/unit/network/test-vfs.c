@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual functions in handmade messages */
+/* Virtual functions in handmade messages, and their drivers in a handmade sysfs */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <unistd.h>
 
 #include "../hardware/netlink-message.h"
+#include "../scratch.h"
 #include "../support/unit.h"
+#include "hardware/sysroot.h"
 #include "network/network-private.h"
+#include "network/perform.h"
 
 static void message_start(Message *msg)
 {
@@ -97,10 +101,52 @@ static void test_functions_without_sense_are_left_out(void)
 	g_assert_cmpuint(link->n_vfs, ==, 0);
 }
 
+static void expect_text(const char *dir, const char *name, const char *expected)
+{
+	g_autofree char *path = g_build_filename(dir, name, NULL);
+	g_autofree char *text = NULL;
+
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_assert_cmpstr(text, ==, expected);
+}
+
+/* The end of rdmad may have come between the two. */
+static void test_a_driver_is_bound_again_also_if_it_is_unbound(void)
+{
+	static const char *const files[] = { "unbind", "bind" };
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *pci = g_build_filename(dir, "sys/bus/pci", NULL);
+	g_autofree char *net = g_build_filename(pci, "devices/0000:3b:00.2/net/eth0", NULL);
+	g_autofree char *link = g_build_filename(pci, "devices/0000:3b:00.2/driver", NULL);
+	g_autofree char *driver = g_build_filename(pci, "drivers/mlx5_core", NULL);
+	g_autoptr(RdmadSysroot) root = rdmad_sysroot_new(dir, NULL);
+	const int never = 0;
+	const PerformContext ctx = { .root = root, .cancelled = &never };
+	g_autoptr(GError) error = NULL;
+
+	g_assert_cmpint(g_mkdir_with_parents(net, 0755), ==, 0);
+	g_assert_cmpint(g_mkdir_with_parents(driver, 0755), ==, 0);
+	for (guint i = 0; i < G_N_ELEMENTS(files); i++)
+		g_free(scratch_write(driver, files[i], ""));
+	g_free(scratch_write(pci, "drivers_probe", ""));
+	g_assert_cmpint(symlink("../../drivers/mlx5_core", link), ==, 0);
+	perform_rebind(&ctx, "0000:3b:00.2", &error);
+	g_assert_no_error(error);
+	for (guint i = 0; i < G_N_ELEMENTS(files); i++)
+		expect_text(driver, files[i], "0000:3b:00.2");
+	expect_text(pci, "drivers_probe", "");
+	g_assert_cmpint(unlink(link), ==, 0);
+	perform_rebind(&ctx, "0000:3b:00.2", &error);
+	g_assert_no_error(error);
+	expect_text(pci, "drivers_probe", "0000:3b:00.2");
+}
+
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/vfs/each_function_has_what_the_driver_says",
 		  test_each_function_has_what_the_driver_says),
 	UNIT_TEST("/vfs/functions_without_sense_are_left_out",
 		  test_functions_without_sense_are_left_out),
+	UNIT_TEST("/vfs/a_driver_is_bound_again_also_if_it_is_unbound",
+		  test_a_driver_is_bound_again_also_if_it_is_unbound),
 	{ 0 },
 };
