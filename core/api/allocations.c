@@ -119,7 +119,7 @@ static GBytes *allocations_build(const RdmadServices *services, gconstpointer re
 
 	api_texts_begin(listing.texts, body);
 	rdmad_allocations_foreach(services->allocations, listing_add, (gpointer)&listing);
-	api_texts_end(listing.texts, TRUE);
+	api_texts_end(listing.texts, NULL);
 	g_string_append_c(body, '}');
 	return g_string_free_to_bytes(body);
 }

@@ -34,46 +34,44 @@ static json_t *entry_json(gconstpointer object_entry, gconstpointer data)
 	return object;
 }
 
-typedef struct {
-	ApiTexts *texts;
-	guint64 last;
-} Listing;
-
 /* The sequence of an entry is its key: it is never reused. */
-static void listing_add(const RdmadEventLogEntry *entry, gpointer data)
+static void text_add(const RdmadEventLogEntry *entry, gpointer texts)
 {
-	Listing *listing = data;
-
-	listing->last = entry->sequence;
-	api_texts_add(listing->texts, GSIZE_TO_POINTER(entry->sequence), entry_json, entry, NULL);
+	api_texts_add(texts, GSIZE_TO_POINTER(entry->sequence), entry_json, entry, NULL);
 }
 
-static void last_update(const RdmadEventLogEntry *entry, gpointer data)
-{
-	guint64 *last = data;
+/* Sequences; zeros: none. */
+typedef struct {
+	guint64 first, last;
+} Range;
 
-	*last = entry->sequence;
+static void range_extend(const RdmadEventLogEntry *entry, gpointer data)
+{
+	Range *range = data;
+
+	if (!range->first)
+		range->first = entry->sequence;
+	range->last = entry->sequence;
 }
 
-static guint64 event_log_last(RdmadEventLog *event_log)
+static Range event_log_range(RdmadEventLog *event_log)
 {
-	guint64 last = 0;
+	Range range = { 0, 0 };
 
-	rdmad_event_log_foreach(event_log, 0, last_update, &last);
-	return last;
+	rdmad_event_log_foreach(event_log, 0, range_extend, &range);
+	return range;
 }
 
 static GBytes *events_after(const RdmadServices *services, guint64 after)
 {
-	Listing listing = { api_event_texts(services), 0 };
+	const Range range = event_log_range(services->event_log);
+	ApiTexts *texts = api_event_texts(services);
 	GString *body = g_string_new("{\"events\":");
 
-	api_texts_begin(listing.texts, body);
-	rdmad_event_log_foreach(services->event_log, after, listing_add, &listing);
-	api_texts_end(listing.texts, after == 0);
-	if (!listing.last)
-		listing.last = event_log_last(services->event_log);
-	g_string_append_printf(body, ",\"last\":%" G_GUINT64_FORMAT "}", listing.last);
+	api_texts_begin(texts, body);
+	rdmad_event_log_foreach(services->event_log, after, text_add, texts);
+	api_texts_end(texts, GSIZE_TO_POINTER(range.first));
+	g_string_append_printf(body, ",\"last\":%" G_GUINT64_FORMAT "}", range.last);
 	return g_string_free_to_bytes(body);
 }
 
@@ -167,7 +165,7 @@ void api_get_events(RdmadHttpRequest *request, gpointer data)
 		return;
 	if (!wait_s && !after)
 		api_reply_shared(request, services, API_SHARED_EVENTS, &events_resource);
-	else if (!wait_s || event_log_last(services->event_log) != after)
+	else if (!wait_s || event_log_range(services->event_log).last != after)
 		reply_events(request, services, after);
 	else if (rdmad_http_request_park(request))
 		poll_start(request, services, after, wait_s);

@@ -85,17 +85,17 @@ void api_texts_add(ApiTexts *texts, gconstpointer key,
 	g_string_append_len(texts->to, text->json, (gssize)text->size);
 }
 
-static gboolean text_is_old(gpointer key, gpointer value, gpointer data)
+static gboolean text_is_old(gpointer key, gpointer value, gpointer kept)
 {
 	const Text *text = value;
 
-	return text->round != text->texts->round;
+	return text->round != text->texts->round && (!kept || (guintptr)key < (guintptr)kept);
 }
 
-void api_texts_end(ApiTexts *texts, gboolean whole)
+void api_texts_end(ApiTexts *texts, gconstpointer kept)
 {
 	g_string_append_c(texts->to, ']');
-	if (whole && g_hash_table_size(texts->table) > texts->added)
-		g_hash_table_foreach_remove(texts->table, text_is_old, NULL);
+	if (g_hash_table_size(texts->table) > texts->added)
+		g_hash_table_foreach_remove(texts->table, text_is_old, (gpointer)kept);
 	texts->to = NULL;
 }

@@ -18,10 +18,10 @@ ApiTexts *api_texts_new(gconstpointer (*ref)(gconstpointer key), void (*unref)(g
 void api_texts_free(ApiTexts *texts);
 void api_texts_clear(ApiTexts *texts);
 
-/* Write a JSON array to `to`: begin, add each object, end.  `whole`: texts that were not added are
- * freed. */
+/* Write a JSON array to `to`: begin, add each object, end.  Texts that were not added are freed, except
+ * those of the keys from `kept` on; NULL: without exception. */
 void api_texts_begin(ApiTexts *texts, GString *to);
 void api_texts_add(ApiTexts *texts, gconstpointer key,
 		   json_t *(*make)(gconstpointer object, gconstpointer data), gconstpointer object,
 		   gconstpointer data);
-void api_texts_end(ApiTexts *texts, gboolean whole);
+void api_texts_end(ApiTexts *texts, gconstpointer kept);
