@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <rdmad/error.h>
+#include "base/error.h"
 
 #include <errno.h>
+#include <rdmad/error.h>
 #include <stdarg.h>
 
 GQuark rdmad_error_quark(void)
@@ -20,5 +21,15 @@ gboolean rdmad_error_errno(GError **error, int errnum, const char *format, ...)
 	va_end(args);
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s: %s", what, g_strerror(errnum));
 	errno = saved;
+	return FALSE;
+}
+
+gboolean rdmad_errno_may_pass(int errnum)
+{
+	static const int passing[] = { EIO, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN, ENOSPC, EPERM };
+
+	for (guint i = 0; i < G_N_ELEMENTS(passing); i++)
+		if (errnum == passing[i])
+			return TRUE;
 	return FALSE;
 }

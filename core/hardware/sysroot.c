@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "hardware/device.h"
 
 #define LIST_MAX      65536u
@@ -33,11 +34,8 @@ static __thread int passing_error;
 
 static void note_error(int errnum)
 {
-	static const int passing[] = { EIO, ENOMEM, EMFILE, ENFILE, EINTR, EAGAIN, ENOSPC, EPERM };
-
-	for (guint i = 0; i < G_N_ELEMENTS(passing); i++)
-		if (errnum == passing[i])
-			passing_error = errnum;
+	if (rdmad_errno_may_pass(errnum))
+		passing_error = errnum;
 }
 
 int rdmad_sysroot_passing_error(void)

@@ -4,8 +4,10 @@
 
 import base64
 import concurrent.futures
+import itertools
 import os
 import re
+import resource
 import socket
 import ssl
 import statistics
@@ -377,6 +379,26 @@ class Reload(WebCase):
         self.wait_until(lambda: self.status(self.ask(basic("alice", "secret"), self.connect())) == 401)
         sock.sendall(request)
         self.assertIn(b" 401 ", sock.recv(65536))
+
+    def test_a_password_that_is_gone_lets_nobody_in_once_descriptors_are_left(self):
+        self.serve(USERS)
+        sock = self.connect()
+        request = basic("alice", "secret").replace(b"1.0\r\n", b"1.1\r\nHost: localhost\r\n")
+        sock.sendall(request)
+        self.assertIn(b" 200 ", sock.recv(65536))
+        self.write("web.yml", USERS.replace("alice", "bob"))
+        pid, used = self.process.pid, os.listdir(f"/proc/{self.process.pid}/fd")
+        free = next(fd for fd in itertools.count() if str(fd) not in used)
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, before[1]))
+        for _ in range(2):
+            time.sleep(1.2)
+            sock.sendall(request)
+            self.assertIn(b" 200 ", sock.recv(65536))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        self.wait_until(lambda: self.status(self.ask(basic("alice", "secret"), self.connect())) == 401)
+        self.end()
+        self.assertEqual(self.log.count(b"Too many open files"), 1, self.log)
 
     def test_files_that_cannot_be_read_are_told_once(self):
         self.serve(FILES)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "http/server.h"
 
 #define CHECK_US 1000000 /* minimum time between two checks */
@@ -34,6 +35,13 @@ static gboolean file_error(const char *path, const char *why, GError **error)
 	return FALSE;
 }
 
+/* Only an errno that cannot pass is an error of the file. */
+static gboolean file_errno(const char *path, GError **error)
+{
+	return rdmad_errno_may_pass(errno) ? rdmad_error_errno(error, errno, "%s", path)
+					   : file_error(path, g_strerror(errno), error);
+}
+
 static void stamp_set(WebStamp *stamp, const struct stat *st)
 {
 	*stamp = (WebStamp){ st->st_dev,  st->st_ino,  st->st_size,
@@ -53,12 +61,12 @@ static void file_stamp(const char *path, WebStamp *stamp)
 static gboolean file_is_good(int fd, const char *path, struct stat *st, GError **error)
 {
 	if (fstat(fd, st) < 0)
-		return file_error(path, g_strerror(errno), error);
+		return file_errno(path, error);
 	return S_ISREG(st->st_mode) || file_error(path, "not a regular file", error);
 }
 
 /* Returns the contents with a NUL.  Sets `stamp` also after an error, to that of the unreadable
- * file.  RDMAD_ERROR_CONFIG. */
+ * file.  RDMAD_ERROR_CONFIG; RDMAD_ERROR_FAILED says nothing about the file. */
 static char *file_read(const char *path, gsize *size, WebStamp *stamp, GError **error)
 {
 	/* Without O_NONBLOCK, opening a FIFO would block until it has a writer. */
@@ -69,13 +77,13 @@ static char *file_read(const char *path, gsize *size, WebStamp *stamp, GError **
 	file_stamp(path, stamp);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {
-		file_error(path, g_strerror(errno), error);
+		file_errno(path, error);
 		return NULL;
 	}
 	if (!file_is_good(fd, path, &st, error))
 		return NULL;
 	if (!rdmad_fd_read_all(fd, FILE_MAX, text)) {
-		file_error(path, g_strerror(errno), error);
+		file_errno(path, error);
 		return NULL;
 	}
 	if (text->len > FILE_MAX) {
@@ -115,7 +123,8 @@ struct HttpWeb {
 	RdmadBucket bucket;
 	gint64 checked_us;
 	char *error;
-	/* Files that caused `error`, which are not read again until one of them changes. */
+	/* Files that caused `error`, which are not read again until one of them changes.  All NULL:
+	 * they are read at each check. */
 	char *bad_paths[N_FILES];
 	WebStamp bad_stamps[N_FILES];
 };
@@ -276,14 +285,20 @@ static void web_clear_error(HttpWeb *web)
 		g_clear_pointer(&web->bad_paths[i], g_free);
 }
 
+/* Another error than RDMAD_ERROR_CONFIG may pass without a change of the files: without stamps, each
+ * check reads them. */
 static void web_keep_error(HttpWeb *web, Reading *reading, const GError *error)
 {
+	const gboolean lasts = g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG);
+
+	if (lasts || g_strcmp0(web->error, error->message))
+		rdmad_err("the previous web configuration stays: %s", error->message);
 	web_clear_error(web);
-	rdmad_err("the previous web configuration stays: %s", error->message);
 	web->error = g_strdup(error->message);
-	for (guint i = 0; i < N_FILES; i++)
+	for (guint i = 0; lasts && i < N_FILES; i++) {
 		web->bad_paths[i] = g_steal_pointer(&reading->paths[i]);
-	memcpy(web->bad_stamps, reading->stamps, sizeof(web->bad_stamps));
+		web->bad_stamps[i] = reading->stamps[i];
+	}
 }
 
 /* Returns why the change needs a restart, or NULL.  The first half of a file may be valid YAML, so
@@ -339,6 +354,13 @@ static gboolean any_changed(char *const *paths, const WebStamp *stamps)
 	return FALSE;
 }
 
+static gboolean web_is_outdated(const HttpWeb *web)
+{
+	if (!web->error)
+		return any_changed(web->now->paths, web->now->stamps);
+	return !web->bad_paths[FILE_CONFIG] || any_changed(web->bad_paths, web->bad_stamps);
+}
+
 void http_web_refresh(HttpWeb *web)
 {
 	const gint64 now = rdmad_now_us();
@@ -346,8 +368,7 @@ void http_web_refresh(HttpWeb *web)
 	if (now - web->checked_us < CHECK_US)
 		return;
 	web->checked_us = now;
-	if (web->error ? any_changed(web->bad_paths, web->bad_stamps)
-		       : any_changed(web->now->paths, web->now->stamps))
+	if (web_is_outdated(web))
 		web_read_again(web);
 }
 
