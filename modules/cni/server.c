@@ -382,7 +382,8 @@ static void host_network(CniServer *server, RdmadMessagePeer *peer, const CniReq
 		peer_answer(peer, 0, text);
 }
 
-/* Sets `fd` to the namespace, or to -1 if the command does not need one. */
+/* Sets `fd` to the namespace, or to -1 if the command does not need one.
+ * CNI_ERROR_TRY_AGAIN: whether the descriptor is a namespace is not known. */
 static gboolean netns_take(const CniRequest *request, RdmadMessage *message, gboolean has_netns,
 			   int *fd, RdmadNetnsId *id, GError **error)
 {
@@ -394,6 +395,8 @@ static gboolean netns_take(const CniRequest *request, RdmadMessage *message, gbo
 		*fd = rdmad_steal_fd(&message->fds[0]);
 		return TRUE;
 	}
+	if (why && !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID))
+		return cni_refuse(error, CNI_ERROR_TRY_AGAIN, "CNI_NETNS: %s", why->message);
 	return request->command == CNI_DEL || cni_refuse(error, CNI_ERROR_NETNS, "CNI_NETNS: %s",
 							 why ? why->message : "there is none");
 }

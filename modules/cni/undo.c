@@ -212,6 +212,7 @@ static void netns_open(CniUndo *undo);
 static void netns_opened(int *fds, guint n, const GError *error, gpointer data)
 {
 	CniUndo *undo = data;
+	g_autoptr(GError) why = NULL;
 	RdmadNetnsId id;
 
 	if (g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE) && !undo->was_lost) {
@@ -219,14 +220,15 @@ static void netns_opened(int *fds, guint n, const GError *error, gpointer data)
 		netns_open(undo);
 		return;
 	}
+	if (n > 0 && rdmad_netns_check(fds[0], &id, &why) &&
+	    rdmad_netns_id_equal(&id, &undo->attachment->netns_id))
+		undo->netns = undo->found = rdmad_steal_fd(&fds[0]);
+	error = error ?: why;
 	if (error && !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) &&
 	    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID)) {
 		undo_end(undo, error);
 		return;
 	}
-	if (n > 0 && rdmad_netns_check(fds[0], &id, NULL) &&
-	    rdmad_netns_id_equal(&id, &undo->attachment->netns_id))
-		undo->netns = undo->found = rdmad_steal_fd(&fds[0]);
 	undo_begin(undo);
 }
 

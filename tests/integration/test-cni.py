@@ -8,6 +8,7 @@ usage: test-cni.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -249,6 +250,33 @@ class Shared(CniCase):
         self.plugin("DEL", "c1", f"/proc/{process.pid}/ns/net", "net1", self.net)
         self.delete("c2", "a", self.net)
         self.assertNothingLeft()
+
+    def has_no_caller(self):
+        """The daemon has closed all connections: only the socket that listens is left."""
+        return Path("/proc/net/unix").read_text().count(str(self.dir / "run/cni.sock")) == 1
+
+    def test_a_namespace_is_not_gone_because_rdmad_has_no_descriptor(self):
+        pid, net = self.daemon.pid, self.network(ONE)
+        net["runtimeConfig"]["ips"] = ["192.0.2.9/24"]
+        for pod in ("a", None):
+            with self.subTest(pod):
+                self.add("c1", "a", net)
+                until(self.has_no_caller, "the end of the caller")
+                # For the caller and the namespace of the pod, but not for that of rdmad.
+                used = {int(number) for number in os.listdir(f"/proc/{pid}/fd")}
+                limit = sorted(set(range(len(used) + 3)) - used)[2]
+                before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+                resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, before[1]))
+                try:
+                    with self.assertRaises(Failure) as refused:
+                        self.delete("c1", pod, net)
+                finally:
+                    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+                self.assertIn("Too many open files", refused.exception.message)
+                self.assertIsNotNone(link("net1", "a"))
+                self.delete("c1", pod, net)
+                self.assertIsNone(link("net1", "a"))
+                self.assertNothingLeft()
 
     def test_a_caller_that_hangs_up_is_undone(self):
         directory = self.dir / "plugins"
