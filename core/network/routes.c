@@ -58,6 +58,17 @@ static void parse_metrics(struct nlattr *attr, RdmadRoute *route)
 		return;
 	route->mtu = rdmad_route_get_u32(attrs[RTAX_MTU]);
 	route->advmss = rdmad_route_get_u32(attrs[RTAX_ADVMSS]);
+	for (guint i = 0; i <= RTAX_MAX; i++)
+		route->partial |= attrs[i] && i != RTAX_MTU && i != RTAX_ADVMSS;
+}
+
+/* The kernel names the preference of each IPv6 route, which is medium (0) by default. */
+static gboolean has_other_attributes(const struct rtmsg *info, struct nlattr *const *attrs)
+{
+	const struct nlattr *preference = attrs[RTA_PREF];
+
+	return info->rtm_tos || info->rtm_src_len || attrs[RTA_FLOW] || attrs[RTA_ENCAP] ||
+	       (preference && nla_len(preference) > 0 && *(const guint8 *)nla_data(preference));
 }
 
 static void parse_next(const struct rtmsg *info, struct nlattr *const *attrs, RdmadRoute *route)
@@ -98,6 +109,7 @@ RdmadRoute *network_parse_route(const struct nlmsghdr *msg)
 	route->scope = info->rtm_scope;
 	route->metric = rdmad_route_get_u32(attrs[RTA_PRIORITY]);
 	route->source = rdmad_route_get_ip(info->rtm_family, attrs[RTA_PREFSRC]);
+	route->partial = has_other_attributes(info, attrs);
 	parse_metrics(attrs[RTA_METRICS], route);
 	parse_next(info, attrs, route);
 	return route;

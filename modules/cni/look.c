@@ -184,6 +184,7 @@ static void route_add(CniView *view, const RdmadRoute *from, int index)
 			   .mtu = from->mtu,
 			   .advmss = from->advmss },
 		.hops = from->n_hops,
+		.partial = from->partial,
 	};
 
 	route.route.to.family = from->family;

@@ -27,6 +27,7 @@ typedef struct {
 typedef struct {
 	RdmadStepRoute route; /* of the hop over the NIC that was looked at, or of the first one */
 	guint hops;
+	gboolean partial; /* it has more than `route` and `hops` */
 } CniViewRoute;
 
 typedef struct {

@@ -602,6 +602,21 @@ class GivenBack(Operations):
                 self.assertEqual(refused.exception.code, 100)
                 self.assertIn(message, refused.exception.message)
 
+    def test_a_nic_with_a_route_that_cannot_be_given_back_is_refused(self):
+        over = ["via", "198.51.0.1", "dev", ONE]
+        for to, words in (("203.0.102.0/24", [*over, "initcwnd", "40"]), ("203.0.102.0/24", [*over, "tos", "0x10"]),
+                          ("203.0.102.0/24", [*over, "mtu", "lock", "1400"]),
+                          ("203.0.102.0/24", [*over, "realms", "5"]),
+                          ("2001:db8:a::/48", ["via", "2001:db8:1::1", "dev", ONE, "pref", "high"])):
+            with self.subTest(words=words[-2:]):
+                family = "-6" if ":" in to else "-4"
+                run("ip", family, "route", "add", to, *words)
+                with self.assertRaises(Failure) as refused:
+                    self.add("c1", "a", self.net)
+                run("ip", family, "route", "del", to, *words)
+                self.assertEqual(refused.exception.code, 100)
+                self.assertIn(f"the host's route to {to}", refused.exception.message)
+
     def test_a_nic_with_500_routes_is_taken_and_one_with_too_many_is_refused(self):
         def routes(first, last):
             text = "".join(f"route add 100.{n >> 8}.{n & 255}.0/24 via 198.51.0.1 dev {ONE}\n"

@@ -215,7 +215,7 @@ typedef struct {
 	guint mtu, advmss; /* 0: the link's */
 	RdmadRouteHop hops[RDMAD_ROUTE_HOPS_MAX];
 	guint n_hops;	  /* 0: none, such as of a blackhole */
-	gboolean partial; /* listed routes: there are more hops */
+	gboolean partial; /* listed routes: there are more hops, or attributes that are not here */
 } RdmadRoute;
 
 /* Returns an array of RdmadRoute, which frees them, of AF_INET, AF_INET6 or, with AF_UNSPEC, both,

@@ -37,6 +37,33 @@ static gboolean uppers_check(const Planner *planner, GError **error)
 	return TRUE;
 }
 
+/* The kernel and router advertisements make their routes again. */
+static gboolean route_is_kept(const RdmadStepRoute *route)
+{
+	return route->protocol != RDMAD_ROUTE_BY_KERNEL &&
+	       route->protocol != RDMAD_ROUTE_BY_ADVERTISEMENT &&
+	       route->type != RDMAD_ROUTE_LOCAL && route->type != RDMAD_ROUTE_BROADCAST &&
+	       route->type != RDMAD_ROUTE_MULTICAST && route->type != RDMAD_ROUTE_ANYCAST;
+}
+
+static gboolean route_check(const Planner *planner, const CniViewRoute *route, GError **error)
+{
+	const char *nic = planner->nic->name;
+	char to[RDMAD_IP_TEXT];
+
+	rdmad_ip_text(&route->route.to, TRUE, to);
+	if (route->hops > 1)
+		return cni_refuse(error, CNI_ERROR_DEVICE,
+				  "%s is one of several hops of the host's route to %s, which "
+				  "could not be given back",
+				  nic, to);
+	return !route->partial || !route_is_kept(&route->route) ||
+	       cni_refuse(error, CNI_ERROR_DEVICE,
+			  "%s has the host's route to %s, not all attributes of which could be "
+			  "given back",
+			  nic, to);
+}
+
 static gboolean routes_check(const Planner *planner, GError **error)
 {
 	const GArray *routes = planner->input->host->routes;
@@ -51,14 +78,9 @@ static gboolean routes_check(const Planner *planner, GError **error)
 			planner->nic->name);
 	for (guint i = 0; i < routes->len; i++) {
 		const CniViewRoute *route = &g_array_index(routes, CniViewRoute, i);
-		char to[RDMAD_IP_TEXT];
 
-		if (route->hops > 1 && is_of_nic(planner, route->route.link))
-			return cni_refuse(
-				error, CNI_ERROR_DEVICE,
-				"%s is one of several hops of the host's route to %s, which "
-				"could not be given back",
-				planner->nic->name, rdmad_ip_text(&route->route.to, TRUE, to));
+		if (is_of_nic(planner, route->route.link) && !route_check(planner, route, error))
+			return FALSE;
 	}
 	return TRUE;
 }
@@ -98,15 +120,6 @@ static GArray *addresses_of(const Planner *planner)
 		g_array_append_val(kept, address);
 	}
 	return kept;
-}
-
-/* The kernel and router advertisements make their routes again. */
-static gboolean route_is_kept(const RdmadStepRoute *route)
-{
-	return route->protocol != RDMAD_ROUTE_BY_KERNEL &&
-	       route->protocol != RDMAD_ROUTE_BY_ADVERTISEMENT &&
-	       route->type != RDMAD_ROUTE_LOCAL && route->type != RDMAD_ROUTE_BROADCAST &&
-	       route->type != RDMAD_ROUTE_MULTICAST && route->type != RDMAD_ROUTE_ANYCAST;
 }
 
 /* A gateway is reached by a route without a gateway, so those routes come first. */

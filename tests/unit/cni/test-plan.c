@@ -231,6 +231,16 @@ static void route_has_two_hops(World *world)
 	g_array_index(world->host->routes, CniViewRoute, 1).hops = 2;
 }
 
+static void route_is_partial(World *world)
+{
+	g_array_index(world->host->routes, CniViewRoute, 1).partial = TRUE;
+}
+
+static void advertised_route_is_partial(World *world)
+{
+	g_array_index(world->host->routes, CniViewRoute, 3).partial = TRUE;
+}
+
 static void upper_add(World *world, const char *kind)
 {
 	CniViewLink *upper = link_add(world->host, 30, "upper0", "02:00:00:00:00:07");
@@ -508,11 +518,14 @@ static const Case cases[] = {
 	  .expected = "link-move|\"gateway\":\"192.0.2.1\",\"table\":254,\"metric\":200,\"type\":1,"
 		      "\"protocol\":237" },
 	{ NULL, "exclusive", NULL, .change = gids_are_few, .expected = "link-move" },
+	{ NULL, "exclusive", NULL, .change = advertised_route_is_partial, .expected = "link-move" },
 	/* ---- refusals of exclusive ---- */
 	{ NULL, "exclusive", NULL, .change = nic_has_the_default_route, .code = CNI_ERROR_DEVICE,
 	  .expected = "ens1f0 has the host's default route" },
 	{ NULL, "exclusive", NULL, .change = route_has_two_hops, .code = CNI_ERROR_DEVICE,
 	  .expected = "one of several hops of the host's route to 203.0.113.0/24" },
+	{ NULL, "exclusive", NULL, .change = route_is_partial, .code = CNI_ERROR_DEVICE,
+	  .expected = "the host's route to 203.0.113.0/24, not all attributes of which" },
 	{ NULL, "exclusive", NULL, .change = nic_is_in_a_bond, .code = CNI_ERROR_DEVICE,
 	  .expected = "in a bond or bridge" },
 	{ NULL, "exclusive", NULL, .change = nic_is_a_bond, .code = CNI_ERROR_DEVICE,
