@@ -102,8 +102,7 @@ static void client_note(KubeClient *client, const KubeCall *call, guint status, 
 		client_succeeded(client);
 		return;
 	}
-	/* These statuses are about the requested object, not the server. */
-	if (error && (status == 404 || status == 409 || status == 410))
+	if (kube_status_is_of_object(status, error))
 		return;
 	text = g_strdup_printf("%s: %s", call->klass->verb, error->message);
 	if (g_strcmp0(text, client->error))

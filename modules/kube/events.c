@@ -205,7 +205,7 @@ static void events_pause(KubeEvents *events, const KubeResult *result)
 	guint ms = (guint)events->settings->event_interval_ms;
 
 	g_clear_pointer(&events->error, g_free);
-	if (result->error) {
+	if (result->error && !kube_status_is_of_object(result->status, result->error)) {
 		events->error = g_strdup(result->error->message);
 		events->failures++;
 		ms = MAX(ms, kube_client_back_off_ms(events->client, events->failures,

@@ -104,13 +104,41 @@ static gboolean status_set(guint status, const char *message, GError **error)
 	return FALSE;
 }
 
+/* Such a namespace accepts no new object: its 403 is not one of RBAC. */
+static gboolean namespace_terminates(const json_t *status)
+{
+	const json_t *causes = json_object_get(json_object_get(status, "details"), "causes");
+	const json_t *cause;
+	size_t i;
+
+	json_array_foreach(causes, i, cause)
+	{
+		const char *reason = json_string_value(json_object_get(cause, "reason"));
+
+		if (g_strcmp0(reason, "NamespaceTerminating") == 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 gboolean kube_status_error(guint status, const char *body, gsize size, GError **error)
 {
 	json_t *object = size <= STATUS_BYTES ? kube_object_parse(body, size, NULL) : NULL;
+	const char *message = json_string_value(json_object_get(object, "message"));
 
-	status_set(status, json_string_value(json_object_get(object, "message")), error);
+	if (status == 403 && namespace_terminates(object))
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE,
+			    "status 403, the namespace is being deleted");
+	else
+		status_set(status, message, error);
 	json_decref(object);
 	return FALSE;
+}
+
+gboolean kube_status_is_of_object(guint status, const GError *error)
+{
+	return status == 404 || status == 409 || status == 410 || status == 422 ||
+	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 }
 
 static KubeEventType error_event(const json_t *object, GError **error)

@@ -226,8 +226,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def refuse(self, status, message="refused by the test", headers=()):
-        self.answer(status, {"kind": "Status", "status": "Failure", "message": message, "code": status}, headers)
+    def refuse(self, status, message="refused by the test", headers=(), details=None):
+        self.answer(status, {"kind": "Status", "status": "Failure", "message": message, "code": status,
+                             "details": details}, headers)
 
     def verb(self, path, query):
         if self.command == "GET":
@@ -254,6 +255,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         if isinstance(mode, int):
             return self.refuse(mode, headers=[("Retry-After", server.retry_after)] if server.retry_after else ())
+        if mode == "terminating":
+            return self.refuse(403, "the namespace is being terminated",
+                               details={"causes": [{"reason": "NamespaceTerminating"}]})
         if mode == "garbage":
             return self.answer(200, b'{"items": [}\n')
         if mode == "list-of-nothing":

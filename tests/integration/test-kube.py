@@ -534,6 +534,19 @@ class Events(KubeCase):
         self.assertIn("again5", event["message"])
         self.assertEqual((self.server.count("create"), self.server.count("patch")), (1, 4))
 
+    def test_a_refusal_about_the_object_is_no_problem_of_the_server(self):
+        self.start("publish = false;", PLUGIN)
+        self.until_label("zone", "a")
+        self.until_watching()
+        self.until_state("ok")
+        for n, mode in enumerate(("terminating", 404, 422), 1):
+            with self.subTest(mode):
+                self.server.modes["create"] = mode
+                self.trouble(f"bad{n}")
+                until(lambda: self.status()["events"]["refused"] == n, "the refusal")
+                status = self.status()
+                self.assertEqual((status["api_server"]["state"], status["events"]["error"]), ("ok", None))
+
     def test_an_event_that_ran_out_is_made_again(self):
         self.start("publish = false;", PLUGIN)
         self.until_label("zone", "a")
