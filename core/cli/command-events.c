@@ -138,9 +138,9 @@ static void write_lines(const json_t *events, GString *out)
 	}
 }
 
-static int print_events(const CommandOptions *options, const json_t *answer,
-			const RdmadTableStyle *style)
+static int print_events(const CommandOptions *options, const json_t *answer)
 {
+	const RdmadTableStyle *style = &options->style;
 	const json_t *events = json_object_get(answer, "events");
 	g_autoptr(GString) out = g_string_new(NULL);
 
@@ -164,7 +164,7 @@ static json_int_t next_after(const json_t *answer, json_int_t after)
 
 int command_events(const CommandOptions *options)
 {
-	RdmadTableStyle style = options->style;
+	CommandOptions round = *options;
 	json_int_t after = 0;
 	guint wait_s = 0;
 	int status;
@@ -176,11 +176,13 @@ int command_events(const CommandOptions *options)
 
 		if (!answer)
 			return 1;
-		events_filter(options, answer);
-		status = print_events(options, answer, &style);
+		events_filter(&round, answer);
+		status = print_events(&round, answer);
 		after = next_after(answer, after);
 		json_decref(answer);
-		style.headers = FALSE;
+		/* Of the events that follow, each is new. */
+		round.lines = 0;
+		round.style.headers = FALSE;
 		wait_s = FOLLOW_S;
 	} while (options->follow && status == 0);
 	return status;

@@ -4,9 +4,11 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 import unittest
 
 import yaml
@@ -105,6 +107,24 @@ class EightRails(unittest.TestCase):
             follow.stdout.close()
         self.assertEqual([event["sequence"] for event in events], list(range(1, 12)))
         self.daemon.run("status")
+
+    def test_lines_limit_only_what_was_there_before_it_was_followed(self):
+        follow = subprocess.Popen([RDMAD, "events", "-f", "-n", "1", "--json", "-s", self.daemon.socket],
+                                  stdout=subprocess.PIPE, text=True)
+        try:
+            first = json.loads(follow.stdout.readline())["sequence"]
+            follow.send_signal(signal.SIGSTOP)      # all that is new comes in two answers
+            for last in range(first + 1, first + 4):
+                self.daemon.process.send_signal(signal.SIGHUP)
+                while self.daemon.json("events")["last"] < last:
+                    time.sleep(0.02)
+            follow.send_signal(signal.SIGCONT)
+            for sequence in range(first + 1, first + 4):
+                self.assertEqual(json.loads(follow.stdout.readline())["sequence"], sequence)
+        finally:
+            follow.kill()
+            follow.wait()
+            follow.stdout.close()
 
     def test_tables_fit_80_columns_and_wide_ones_have_the_rest(self):
         for command in ("devices", "topology"):
