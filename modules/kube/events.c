@@ -24,7 +24,6 @@ typedef struct {
 	char *key;
 	char *pod_namespace, *pod_name; /* NULL: the Node's */
 	char *uid;			/* of the pod; NULL: not known */
-	gboolean uid_asked;
 	char *kind, *message;
 	const char *type; /* "Warning" */
 	guint count, sent_count;
@@ -318,14 +317,28 @@ static void record_send(KubeEvents *events, Record *record)
 	json_decref(body);
 }
 
+/* The Event of a pod that had the name before is not that of this one. */
+static void record_set_uid(Record *record, const char *uid)
+{
+	if (record->uid && !g_str_equal(record->uid, uid)) {
+		g_clear_pointer(&record->name, g_free);
+		record->count = 1;
+		record->first_us = record->last_us;
+	}
+	g_free(record->uid);
+	record->uid = g_strdup(uid);
+}
+
 /* Without its UID the Event is still in `kubectl get events`. */
 static void pod_got(const KubeResult *result, gpointer data)
 {
 	KubeEvents *events = data;
 	Record *record = events->sending;
+	const char *uid = kube_object_text(result->object, "uid");
 
 	events->call = NULL;
-	record->uid = g_strdup(kube_object_text(result->object, "uid"));
+	if (uid)
+		record_set_uid(record, uid);
 	record_send(events, record);
 }
 
@@ -339,7 +352,8 @@ static Record *record_due(KubeEvents *events)
 	return NULL;
 }
 
-/* Sends one Event; its record goes behind the others, so that each gets its turn. */
+/* Sends one Event; its record goes behind the others, so that each gets its turn.  Its pod is asked for
+ * each time, because another may have the name by now. */
 static void events_next(KubeEvents *events)
 {
 	Record *record;
@@ -353,8 +367,7 @@ static void events_next(KubeEvents *events)
 	g_queue_unlink(&events->records, &record->node);
 	g_queue_push_tail_link(&events->records, &record->node);
 	events->sending = record;
-	if (record->pod_name && !record->uid_asked) {
-		record->uid_asked = TRUE;
+	if (record->pod_name) {
 		path = kube_pod_path(record->pod_namespace, record->pod_name);
 		events->call = kube_client_call(events->client, &get_class, path, NULL, events);
 		return;

@@ -534,6 +534,21 @@ class Events(KubeCase):
         self.assertIn("again5", event["message"])
         self.assertEqual((self.server.count("create"), self.server.count("patch")), (1, 4))
 
+    def test_a_pod_that_is_made_again_has_an_event_of_its_own(self):
+        netns = self.sandbox()
+        self.start("publish = false;", "cni = { };")
+        self.until_label("zone", "a")
+        for n, (uid, counts) in enumerate((("u-old", {"u-old": 1}), ("u-old", {"u-old": 2}),
+                                           ("u-new", {"u-old": 2, "u-new": 1}),
+                                           ("u-new", {"u-old": 2, "u-new": 2}),
+                                           (None, {"u-old": 2, "u-new": 3}))):
+            with self.subTest(n):
+                self.server.pods[("ml", "train-0")] = uid and {"metadata": {"name": "train-0", "uid": uid}}
+                self.refuse_pod(f"again{n}", netns)
+                until(lambda: self.status()["events"]["sent"] == n + 1, "the Event")
+                self.assertEqual({event["involvedObject"]["uid"]: event["count"]
+                                  for event in list(self.server.events.values())}, counts)
+
     def test_a_refusal_about_the_object_is_no_problem_of_the_server(self):
         self.start("publish = false;", PLUGIN)
         self.until_label("zone", "a")
