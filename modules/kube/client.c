@@ -33,6 +33,8 @@ struct KubeCall {
 	guint timeout_ms;
 	char *token;	    /* the header sent */
 	gboolean is_resent; /* retried with another token */
+	gint64 sent_us;	    /* monotonic */
+	gboolean is_begun;  /* the response has begun, a watch's */
 	RdmadFetch *fetch;
 	RdmadEvent *failed; /* armed: the request could not be started */
 	GError *error;
@@ -147,6 +149,13 @@ static gboolean call_resend(KubeCall *call)
 	return call_send(call, NULL);
 }
 
+/* A proxy that ends a long request is no error. */
+static gboolean call_was_cut(const KubeCall *call, const GError *error)
+{
+	return call->is_begun && rdmad_now_us() - call->sent_us >= KUBE_WATCH_STABLE_US &&
+	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
+}
+
 static void fetch_done(const RdmadFetchResponse *response, const GError *why, gpointer data)
 {
 	KubeCall *call = data;
@@ -155,6 +164,10 @@ static void fetch_done(const RdmadFetchResponse *response, const GError *why, gp
 	json_t *object = NULL;
 
 	call->fetch = NULL;
+	if (call_was_cut(call, error)) {
+		g_clear_error(&error);
+		result.status = 200;
+	}
 	if (result.status == 401 && call_resend(call))
 		return;
 	if (response && result.status / 100 != 2)
@@ -179,8 +192,9 @@ static void fetch_line(const char *line, gsize length, gpointer data)
 /* A resumed watch may have no event for a minute. */
 static void fetch_begun(gpointer data)
 {
-	const KubeCall *call = data;
+	KubeCall *call = data;
 
+	call->is_begun = TRUE;
 	client_succeeded(call->client);
 }
 
@@ -209,6 +223,7 @@ static gboolean call_send(KubeCall *call, GError **error)
 		.ca_file = settings->ca_file,
 	};
 
+	call->sent_us = rdmad_now_us();
 	g_free(call->token);
 	call->token = kube_token_header_read(settings->token_file, error);
 	if (!call->token)

@@ -8,6 +8,8 @@
 
 #include "settings.h"
 
+#define KUBE_WATCH_STABLE_US (5 * G_USEC_PER_SEC) /* a watch that ends earlier has failed */
+
 typedef struct KubeClient KubeClient;
 typedef struct KubeCall KubeCall;
 
@@ -35,7 +37,7 @@ void kube_client_free(KubeClient *client);
 KubeCall *kube_client_call(KubeClient *client, const KubeCallClass *klass, const char *path,
 			   const json_t *body, gpointer data);
 /* Starts a request whose response is passed as lines, and that ends after `timeout_ms` at the
- * latest. */
+ * latest.  It is no error if its connection is lost when it is stable. */
 KubeCall *kube_client_watch(KubeClient *client, const KubeCallClass *klass, const char *path,
 			    guint timeout_ms, gpointer data);
 /* Cancels a call, without callbacks.  `call` may be NULL. */

@@ -9,8 +9,6 @@
 
 #include "object.h"
 
-#define STABLE_US (5 * G_USEC_PER_SEC) /* a watch that ends earlier has failed */
-
 struct KubeWatch {
 	RdmadModule *self;
 	KubeClient *client;
@@ -138,7 +136,7 @@ static void watch_line(const char *line, gsize length, gpointer data)
 static void watch_done(const KubeResult *result, gpointer data)
 {
 	KubeWatch *watch = data;
-	const gboolean was_stable = rdmad_now_us() - watch->began_us >= STABLE_US;
+	const gboolean was_stable = rdmad_now_us() - watch->began_us >= KUBE_WATCH_STABLE_US;
 	g_autoptr(GError) early = NULL;
 
 	watch->call = NULL;
@@ -148,8 +146,7 @@ static void watch_done(const KubeResult *result, gpointer data)
 	if (result->error && (g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_GONE) ||
 			      g_error_matches(result->error, RDMAD_ERROR, RDMAD_ERROR_LIMIT)))
 		g_clear_pointer(&watch->version, g_free);
-	/* A proxy that ends a long request is no error. */
-	if (was_stable && (!result->error || result->status == 200)) {
+	if (was_stable && !result->error) {
 		watch_wait(watch, 0);
 		return;
 	}
@@ -238,7 +235,7 @@ double kube_watch_age(const KubeWatch *watch)
 /* A resumed watch works, although it may have no events for a while. */
 const char *kube_watch_error(const KubeWatch *watch)
 {
-	if (watch->is_watching && rdmad_now_us() - watch->began_us >= STABLE_US)
+	if (watch->is_watching && rdmad_now_us() - watch->began_us >= KUBE_WATCH_STABLE_US)
 		return NULL;
 	return watch->error;
 }

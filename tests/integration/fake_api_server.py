@@ -130,6 +130,10 @@ class ApiServer(http.server.ThreadingHTTPServer):
         self.context = context
         # A connection that is kept would not see the certificate.
         self.drop_watches()
+        self.cut()
+
+    def cut(self):
+        """As a proxy that has had enough of them: in the middle of a response."""
         for connection in list(self.connections):
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)

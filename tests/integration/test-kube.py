@@ -198,6 +198,20 @@ class Node(KubeCase):
         self.until_label("zone", "b")
         self.assertEqual(self.server.count("list"), 1, "it goes on where it was")
 
+    def test_a_long_watch_that_is_cut_has_ended(self):
+        self.server.modes["watch"] = 500
+        self.start("publish = false;")
+        until(lambda: self.status()["node"]["watch"]["error"], "the failure")
+        self.server.modes.clear()
+        # Without a line, its length is what shows that it works.
+        until(lambda: not self.status()["node"]["watch"]["error"], "a long watch")
+        before, watches = self.status()["api_server"], self.server.count("watch")
+        self.server.cut()
+        until(lambda: self.server.count("watch") > watches, "another watch")
+        self.until_watching()
+        after = self.status()["api_server"]
+        self.assertEqual((after["state"], after["last_error"]), ("ok", before["last_error"]))
+
     def test_bytes_that_are_no_line_are_no_life(self):
         self.server.modes["watch"] = "trickle"
         self.start('watch_quiet = "500ms";')
