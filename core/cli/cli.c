@@ -300,7 +300,7 @@ static int run_of_module(CommandOptions *options, int argc, char **argv)
 {
 	const char *name = argv[1];
 	g_autoptr(GError) error = NULL;
-	json_t *all = module_commands_ask(options, argv + 2, &error);
+	json_t *all = module_commands_ask(options, argc - 1, argv + 1, &error);
 	const json_t *command = module_command_find(all, name);
 	int status;
 

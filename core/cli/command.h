@@ -112,9 +112,9 @@ void attributes_write(const json_t *attributes, const RdmadTableStyle *style, GS
 void events_write(const json_t *events, gint64 now_us, const RdmadTableStyle *style, GString *out);
 
 /* module-command.c: commands of modules of the running daemon (rdmad/module.h).  Returns a new
- * reference to the response of /api/v1/commands.  `argv` has the words after the command, one of
- * which may be --socket. */
-json_t *module_commands_ask(CommandOptions *options, char **argv, GError **error);
+ * reference to the response of /api/v1/commands.  argv[1] is the first word after the command;
+ * one may be --socket. */
+json_t *module_commands_ask(CommandOptions *options, int argc, char **argv, GError **error);
 /* Returns the entry of that response, or NULL. */
 const json_t *module_command_find(const json_t *commands, const char *name);
 /* Runs the command; argv[1] is the first word after its name.  Returns the exit status. */

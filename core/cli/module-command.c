@@ -23,26 +23,30 @@
 
 #define OPTIONS_MAX 32u
 #define COLUMNS_MAX 32u
-#define OWN_OPTIONS 7u	/* number of common options, with --help */
+#define OWN_OPTIONS 7u /* number of common options, with --help */
+#define OWN_LETTERS "s:o:jwvh"
 #define FIRST_VALUE 256 /* value of the module's first option; smaller ones are letters */
 
 /* ---- the list of commands ---- */
 
-/* Finds --socket before the options of the command are known. */
-static const char *socket_option(char **argv)
+/* Finds --socket before the options of the command are known.  With the "-", getopt changes no order. */
+static const char *socket_option(int argc, char **argv)
 {
-	for (; *argv && strcmp(*argv, "--") != 0; argv++) {
-		if (strcmp(*argv, "-s") == 0 || strcmp(*argv, "--socket") == 0)
-			return argv[1];
-		if (g_str_has_prefix(*argv, "--socket="))
-			return *argv + strlen("--socket=");
-	}
-	return NULL;
+	const char *socket = NULL;
+	int letter;
+
+	opterr = 0;
+	while ((letter = getopt_long(argc, argv, "-" OWN_LETTERS, command_common_options, NULL)) !=
+	       -1)
+		if (letter == 's')
+			socket = optarg;
+	optind = 0; /* makes getopt start again */
+	return socket;
 }
 
-json_t *module_commands_ask(CommandOptions *options, char **argv, GError **error)
+json_t *module_commands_ask(CommandOptions *options, int argc, char **argv, GError **error)
 {
-	options->socket = socket_option(argv) ?: options->socket;
+	options->socket = socket_option(argc, argv) ?: options->socket;
 	return rdmad_client_call(options->socket, "GET", "/api/v1/commands", NULL,
 				 COMMAND_TIMEOUT_S, NULL, error);
 }
@@ -166,7 +170,7 @@ static int take_options(const json_t *command, CommandOptions *options, int argc
 	int letter;
 
 	options_make(command, known);
-	while ((letter = getopt_long(argc, argv, "s:o:jwvh", known, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, OWN_LETTERS, known, NULL)) != -1) {
 		if (letter == 'h') {
 			print_usage(command, stdout);
 			return 0;

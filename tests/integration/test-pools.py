@@ -226,6 +226,17 @@ class VirtualFunctionsTest(PoolsCase):
             self.assertIn(text, wrong.stderr)
             self.assertEqual(len(wrong.stderr.splitlines()), 1, wrong.stderr)
 
+    def test_a_module_s_command_finds_the_socket_in_each_form_of_the_option(self):
+        self.both(self.VFS % ("0-1", ""))
+        self.wait_ready(30, "rdma/hca")
+        for words in (("-s", self.socket), (f"-s{self.socket}",), ("-js", self.socket), ("--sock", self.socket),
+                      (f"--socket={self.socket}",), ("--socket", "/none", "--socket", self.socket)):
+            with self.subTest(words):
+                done = subprocess.run([RDMAD, "explain", *words, "mlx5_0"], capture_output=True, text=True,
+                                      timeout=PATIENCE, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("rdma/vf", done.stdout)
+
     def test_who_asks_for_no_device_is_told_so(self):
         self.both(self.VFS % ("0-1", ""))
         self.wait_ready(30, "rdma/hca")
