@@ -113,6 +113,12 @@ int rdmad_netns_open(const char *path, RdmadNetnsId *id, GError **error)
 	return -1;
 }
 
+gboolean rdmad_netns_is_gone(const GError *error)
+{
+	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) ||
+	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
+}
+
 /* ---- calls ---- */
 
 typedef struct {

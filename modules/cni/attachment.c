@@ -164,7 +164,6 @@ gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **er
 	return list != NULL;
 }
 
-/* A namespace that rdmad may not open, or an error that may pass, is not evidence of its end. */
 gboolean cni_attachment_netns_is_gone(const CniAttachment *attachment, const char *boot)
 {
 	rdmad_autofd int fd = -1;
@@ -176,6 +175,5 @@ gboolean cni_attachment_netns_is_gone(const CniAttachment *attachment, const cha
 	fd = rdmad_netns_open(attachment->netns, &id, &why);
 	if (fd >= 0)
 		return !rdmad_netns_id_equal(&id, &attachment->netns_id);
-	return g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) ||
-	       g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID);
+	return rdmad_netns_is_gone(why);
 }

@@ -395,7 +395,7 @@ static gboolean netns_take(const CniRequest *request, RdmadMessage *message, gbo
 		*fd = rdmad_steal_fd(&message->fds[0]);
 		return TRUE;
 	}
-	if (why && !g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID))
+	if (why && !rdmad_netns_is_gone(why))
 		return cni_refuse(error, CNI_ERROR_TRY_AGAIN, "CNI_NETNS: %s", why->message);
 	return request->command == CNI_DEL || cni_refuse(error, CNI_ERROR_NETNS, "CNI_NETNS: %s",
 							 why ? why->message : "there is none");

@@ -224,8 +224,7 @@ static void netns_opened(int *fds, guint n, const GError *error, gpointer data)
 	    rdmad_netns_id_equal(&id, &undo->attachment->netns_id))
 		undo->netns = undo->found = rdmad_steal_fd(&fds[0]);
 	error = error ?: why;
-	if (error && !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) &&
-	    !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID)) {
+	if (error && !rdmad_netns_is_gone(error)) {
 		undo_end(undo, error);
 		return;
 	}

@@ -26,6 +26,9 @@ RDMAD_API gboolean rdmad_netns_id_equal(const RdmadNetnsId *a, const RdmadNetnsI
  * own.
  */
 RDMAD_API int rdmad_netns_open(const char *path, RdmadNetnsId *id, GError **error);
+/* Returns whether an error of rdmad_netns_open() or rdmad_netns_check() is evidence that the namespace has ended.  A
+ * namespace that rdmad may not open, or an error that may pass, is not. */
+RDMAD_API gboolean rdmad_netns_is_gone(const GError *error);
 /* Verifies a descriptor that a client sent.  RDMAD_ERROR_INVALID: not a network namespace, or rdmad's
  * own. */
 RDMAD_API gboolean rdmad_netns_check(int fd, RdmadNetnsId *id, GError **error);

@@ -66,13 +66,6 @@ static gboolean host_look(ErdmaSmcHost *host, const char *device, GError **error
 	return host->eids != NULL;
 }
 
-/* A namespace that rdmad may not open, or an error that may pass, is not evidence of its end. */
-static gboolean is_gone(const GError *why)
-{
-	return g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) ||
-	       g_error_matches(why, RDMAD_ERROR, RDMAD_ERROR_INVALID);
-}
-
 gpointer erdma_smc_look(gpointer data, const RdmadJob *job, GError **error)
 {
 	const ErdmaSmcQuery *query = data;
@@ -84,12 +77,12 @@ gpointer erdma_smc_look(gpointer data, const RdmadJob *job, GError **error)
 	if (host->netns >= 0 && !rdmad_netns_id_equal(&query->netns_id, &none) &&
 	    !rdmad_netns_id_equal(&query->netns_id, &host->netns_id))
 		rdmad_clear_fd(&host->netns);
-	if (!query->device && why && !is_gone(why)) {
+	if (!query->device) {
+		if (!why || rdmad_netns_is_gone(why))
+			return g_steal_pointer(&host);
 		g_propagate_error(error, g_steal_pointer(&why));
 		return NULL;
 	}
-	if (!query->device)
-		return g_steal_pointer(&host);
 	if (query->netns && host->netns < 0) {
 		host->problem = g_strdup(why ? why->message : "its network namespace is gone");
 		return g_steal_pointer(&host);
