@@ -27,8 +27,7 @@ struct RdmadSuccession {
 	RdmadHandOver *hand_over;
 	char *path;
 	RdmadMessageServer *server;
-	GArray *successors;	     /* Successor: the peers that asked, in this order */
-	RdmadMessagePeer *successor; /* the first of them */
+	GArray *successors; /* Successor: the peers that asked, in this order */
 	RdmadMessagePeer *giver;
 	RdmadLockHolder first_giver;  /* the next one that is asked, until a part has come */
 	gboolean has_received;	      /* a part has come */
@@ -41,6 +40,18 @@ struct RdmadSuccession {
 };
 
 /* ---- the running rdmad ---- */
+
+/* Returns the first peer that asked, which gets the parts; NULL: nobody has asked. */
+static const Successor *successor(const RdmadSuccession *succession)
+{
+	return succession->successors->len ? &g_array_index(succession->successors, Successor, 0)
+					   : NULL;
+}
+
+static gboolean is_successor(const RdmadSuccession *succession, const RdmadMessagePeer *peer)
+{
+	return successor(succession) && successor(succession)->peer == peer;
+}
 
 static void give_end(gpointer data)
 {
@@ -57,27 +68,23 @@ static void give_next(RdmadSuccession *succession)
 	int fds[RDMAD_MESSAGE_FDS_MAX];
 	g_autoptr(GError) error = NULL;
 	guint n_fds = 0;
-	g_autofree char *part = succession->successor
-					? rdmad_hand_over_next(succession->hand_over, fds, &n_fds)
-					: NULL;
+	const Successor *to = successor(succession);
+	g_autofree char *part =
+		to ? rdmad_hand_over_next(succession->hand_over, fds, &n_fds) : NULL;
 
 	rdmad_event_arm(succession->turn, part ? PATIENCE : 0);
-	if (part && !rdmad_message_peer_send(succession->successor, part, strlen(part), fds, n_fds,
-					     &error)) {
+	if (part && !rdmad_message_peer_send(to->peer, part, strlen(part), fds, n_fds, &error)) {
 		rdmad_warn("a part is not given: %s", error->message);
 		rdmad_event_arm(succession->turn, 0);
 	}
 }
 
-/* Call when the first of the successors may be another one. */
-static void successor_choose(RdmadSuccession *succession)
+/* Call when the successor may be another one. */
+static void giving_schedule(RdmadSuccession *succession)
 {
-	const Successor *first = succession->successors->len
-					 ? &g_array_index(succession->successors, Successor, 0)
-					 : NULL;
+	const Successor *to = successor(succession);
 
-	succession->successor = first ? first->peer : NULL;
-	if (first && first->now && succession->asked)
+	if (to && to->now && succession->asked)
 		rdmad_event_arm(succession->begin, 0);
 }
 
@@ -85,38 +92,37 @@ static void successor_asked(RdmadMessagePeer *peer, RdmadMessage *message, gpoin
 {
 	RdmadSuccession *succession = data;
 	json_t *request = rdmad_json_parse((const char *)message->bytes, message->size, 4, NULL);
-	const Successor successor = { peer, json_is_true(json_object_get(request, "now")) };
+	const Successor asking = { peer, json_is_true(json_object_get(request, "now")) };
 
 	json_decref(request);
 	if (succession->given) {
-		if (succession->successor == peer)
+		if (is_successor(succession, peer))
 			give_next(succession);
 		return;
 	}
-	g_array_append_val(succession->successors, successor);
-	successor_choose(succession);
+	g_array_append_val(succession->successors, asking);
+	giving_schedule(succession);
 }
 
 static void giving_begin(gpointer data)
 {
 	RdmadSuccession *succession = data;
 
-	if (succession->successor && succession->asked)
+	if (successor(succession) && succession->asked)
 		g_steal_pointer (&succession->asked)(succession->asked_data);
 }
 
 static void successor_gone(RdmadMessagePeer *peer, gpointer data)
 {
 	RdmadSuccession *succession = data;
-	const gboolean gives = succession->given && succession->successor == peer;
+	const gboolean gives = succession->given && is_successor(succession, peer);
 
 	for (guint i = succession->successors->len; i-- > 0;)
 		if (g_array_index(succession->successors, Successor, i).peer == peer)
 			g_array_remove_index(succession->successors, i);
 	if (gives)
 		rdmad_event_arm(succession->turn, 0);
-	if (gives || !succession->given)
-		successor_choose(succession);
+	giving_schedule(succession);
 }
 
 static const RdmadMessageOps server_ops = { successor_asked, successor_gone };
@@ -143,7 +149,7 @@ gboolean rdmad_succession_serve(RdmadSuccession *succession, void (*asked)(gpoin
 
 gboolean rdmad_succession_keep(RdmadSuccession *succession, GError **error)
 {
-	if (!succession->server || succession->successor ||
+	if (!succession->server || successor(succession) ||
 	    g_file_test(succession->path, G_FILE_TEST_EXISTS))
 		return TRUE;
 	g_clear_pointer(&succession->server, rdmad_message_server_free);
@@ -152,12 +158,14 @@ gboolean rdmad_succession_keep(RdmadSuccession *succession, GError **error)
 
 gboolean rdmad_succession_waits(const RdmadSuccession *succession)
 {
-	return succession->successor != NULL;
+	return successor(succession) != NULL;
 }
 
 pid_t rdmad_succession_pid(const RdmadSuccession *succession)
 {
-	return succession->successor ? rdmad_message_peer_pid(succession->successor) : 0;
+	const Successor *to = successor(succession);
+
+	return to ? rdmad_message_peer_pid(to->peer) : 0;
 }
 
 void rdmad_succession_give(RdmadSuccession *succession, void (*given)(gpointer data), gpointer data)
