@@ -14,6 +14,7 @@
 #include "api/json.h"
 #include "api/texts.h"
 #include "http/http.h"
+#include "service/event-log-private.h"
 
 #define MAX_WAIT_S 60u
 
@@ -40,38 +41,17 @@ static void text_add(const RdmadEventLogEntry *entry, gpointer texts)
 	api_texts_add(texts, GSIZE_TO_POINTER(entry->sequence), entry_json, entry, NULL);
 }
 
-/* Sequences; zeros: none. */
-typedef struct {
-	guint64 first, last;
-} Range;
-
-static void range_extend(const RdmadEventLogEntry *entry, gpointer data)
-{
-	Range *range = data;
-
-	if (!range->first)
-		range->first = entry->sequence;
-	range->last = entry->sequence;
-}
-
-static Range event_log_range(RdmadEventLog *event_log)
-{
-	Range range = { 0, 0 };
-
-	rdmad_event_log_foreach(event_log, 0, range_extend, &range);
-	return range;
-}
-
 static GBytes *events_after(const RdmadServices *services, guint64 after)
 {
-	const Range range = event_log_range(services->event_log);
+	RdmadEventLog *event_log = services->event_log;
 	ApiTexts *texts = api_event_texts(services);
 	GString *body = g_string_new("{\"events\":");
 
 	api_texts_begin(texts, body);
-	rdmad_event_log_foreach(services->event_log, after, text_add, texts);
-	api_texts_end(texts, GSIZE_TO_POINTER(range.first));
-	g_string_append_printf(body, ",\"last\":%" G_GUINT64_FORMAT "}", range.last);
+	rdmad_event_log_foreach(event_log, after, text_add, texts);
+	api_texts_end(texts, GSIZE_TO_POINTER(rdmad_event_log_oldest(event_log)));
+	g_string_append_printf(body, ",\"last\":%" G_GUINT64_FORMAT "}",
+			       rdmad_event_log_last(event_log));
 	return g_string_free_to_bytes(body);
 }
 
@@ -165,7 +145,7 @@ void api_get_events(RdmadHttpRequest *request, gpointer data)
 		return;
 	if (!wait_s && !after)
 		api_reply_shared(request, services, API_SHARED_EVENTS, &events_resource);
-	else if (!wait_s || event_log_range(services->event_log).last != after)
+	else if (!wait_s || rdmad_event_log_last(services->event_log) != after)
 		reply_events(request, services, after);
 	else if (rdmad_http_request_park(request))
 		poll_start(request, services, after, wait_s);

@@ -57,7 +57,12 @@ static RdmadEventLogEntry **event_log_slot(RdmadEventLog *event_log, guint64 seq
 	return &event_log->ring[sequence % RDMAD_EVENT_LOG_MAX];
 }
 
-static guint64 event_log_oldest(const RdmadEventLog *event_log)
+guint64 rdmad_event_log_last(const RdmadEventLog *event_log)
+{
+	return event_log->last;
+}
+
+guint64 rdmad_event_log_oldest(const RdmadEventLog *event_log)
 {
 	return event_log->last > RDMAD_EVENT_LOG_MAX ? event_log->last - RDMAD_EVENT_LOG_MAX + 1
 						     : 1;
@@ -84,7 +89,8 @@ static void event_log_notify(gpointer data)
 	const guint64 last = event_log->last;
 
 	while (event_log->reported < last) {
-		const guint64 next = MAX(event_log->reported + 1, event_log_oldest(event_log));
+		const guint64 next =
+			MAX(event_log->reported + 1, rdmad_event_log_oldest(event_log));
 		RdmadEventLogEntry *entry = g_rc_box_acquire(*event_log_slot(event_log, next));
 
 		event_log->reported = next;
@@ -185,7 +191,7 @@ void rdmad_event_log_foreach(RdmadEventLog *event_log, guint64 sequence,
 	while (sequence < last) {
 		RdmadEventLogEntry *entry;
 
-		sequence = MAX(sequence + 1, event_log_oldest(event_log));
+		sequence = MAX(sequence + 1, rdmad_event_log_oldest(event_log));
 		entry = g_rc_box_acquire(*event_log_slot(event_log, sequence));
 		fn(entry, data);
 		entry_unref(entry);
