@@ -115,9 +115,6 @@ char *rdmad_sysctl_read_fd(int fd, GError **error)
 	if (n >= 0)
 		return g_strchomp(g_strndup(text, (gsize)n));
 	rdmad_error_errno(error, errno, "cannot read a sysctl");
-	/* A secret that is not set. */
-	if (error && errno == EIO)
-		(*error)->code = RDMAD_ERROR_NOT_FOUND;
 	return NULL;
 }
 
@@ -129,7 +126,13 @@ static gboolean sysctl_read(gpointer data, GError **error)
 	if (fd < 0)
 		return FALSE;
 	reading->value = rdmad_sysctl_read_fd(fd, error);
-	return reading->value || (g_prefix_error(error, "%s: ", reading->name), FALSE);
+	if (reading->value)
+		return TRUE;
+	/* The kernel's error for a secret that is not set (addrconf_sysctl_stable_secret()); elsewhere it may pass. */
+	if (error && errno == EIO && g_str_has_suffix(reading->name, "/stable_secret"))
+		(*error)->code = RDMAD_ERROR_NOT_FOUND;
+	g_prefix_error(error, "%s: ", reading->name);
+	return FALSE;
 }
 
 char *rdmad_sysctl_read(int netns, const char *name, GError **error)

@@ -260,7 +260,7 @@ RDMAD_API gboolean rdmad_sysctls_restore(int netns, const RdmadSysctl *sysctls, 
 /* Returns the names in a directory ("net/ipv4/conf/eth0"), unordered; g_strfreev() */
 RDMAD_API char **rdmad_sysctls_list(int netns, const char *directory, GError **error);
 /* Return the value of a descriptor of rdmad_executor_open(), or of a sysctl, without its newline;
- * g_free().  RDMAD_ERROR_NOT_FOUND: the sysctl does not exist or has no value. */
+ * g_free().  RDMAD_ERROR_NOT_FOUND: the named sysctl does not exist, or is a secret that is not set. */
 RDMAD_API char *rdmad_sysctl_read_fd(int fd, GError **error);
 RDMAD_API char *rdmad_sysctl_read(int netns, const char *name, GError **error);
 
