@@ -92,27 +92,32 @@ static gboolean driver_is_bound(gpointer data, GError **error)
 	return names && names[0];
 }
 
+static gboolean driver_replace(const PerformContext *ctx, const char *pci, const char *driver,
+			       GError **error)
+{
+	g_autofree char *unbind = g_strdup_printf("sys/bus/pci/drivers/%s/unbind", driver);
+	g_autofree char *bind = g_strdup_printf("sys/bus/pci/drivers/%s/bind", driver);
+
+	return rdmad_sysroot_write(ctx->root, unbind, pci, error) &&
+	       rdmad_sysroot_write(ctx->root, bind, pci, error);
+}
+
 gboolean perform_rebind(const PerformContext *ctx, const char *pci, GError **error)
 {
 	g_autofree char *device = g_strdup_printf("sys/bus/pci/devices/%s/driver", pci);
 	GError *why = NULL;
 	g_autofree char *driver = rdmad_sysroot_link_name(ctx->root, device, &why);
-	g_autofree char *unbind = NULL, *bind = NULL;
 	gpointer data[] = { (gpointer)ctx, (gpointer)pci };
+	gboolean ok;
 
-	/* An earlier run has unbound the driver, which the kernel finds. */
-	if (perform_forgive(&why, RDMAD_ERROR_NOT_FOUND))
-		return rdmad_sysroot_write(ctx->root, "sys/bus/pci/drivers_probe", pci, error) &&
-		       perform_wait(ctx, REBIND_MS, driver_is_bound, data, error);
-	if (why) {
+	if (why && !perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)) {
 		g_propagate_error(error, why);
 		return FALSE;
 	}
-	unbind = g_strdup_printf("sys/bus/pci/drivers/%s/unbind", driver);
-	bind = g_strdup_printf("sys/bus/pci/drivers/%s/bind", driver);
-	return rdmad_sysroot_write(ctx->root, unbind, pci, error) &&
-	       rdmad_sysroot_write(ctx->root, bind, pci, error) &&
-	       perform_wait(ctx, REBIND_MS, driver_is_bound, data, error);
+	/* An earlier run may have unbound the driver, which the kernel finds. */
+	ok = driver ? driver_replace(ctx, pci, driver, error)
+		    : rdmad_sysroot_write(ctx->root, "sys/bus/pci/drivers_probe", pci, error);
+	return ok && perform_wait(ctx, REBIND_MS, driver_is_bound, data, error);
 }
 
 gboolean perform_vf(const PerformContext *ctx, const RdmadStepVfSet *step, gboolean back,
