@@ -6,7 +6,6 @@
 #include <rdmad/fd.h>
 #include <rdmad/message-socket.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "../refusing-epoll.h"
@@ -331,25 +330,14 @@ static void test_a_socketpair_has_peers_without_a_server(Fixture *f, gconstpoint
 	close(ends[1]);
 }
 
-static void set_descriptor_limit(rlim_t limit)
-{
-	struct rlimit now;
-
-	getrlimit(RLIMIT_NOFILE, &now);
-	now.rlim_cur = limit;
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &now), ==, 0);
-}
-
 /* The first retry comes a second after the failed accept(). */
 static void test_a_server_accepts_again_after_a_refused_retry(Fixture *f, gconstpointer data)
 {
-	struct rlimit before;
 	const gint64 retried_us = g_get_monotonic_time() + 1500 * G_TIME_SPAN_MILLISECOND;
+	const rlim_t before = limit_descriptors(3);
 
-	getrlimit(RLIMIT_NOFILE, &before);
-	set_descriptor_limit(3);
 	rdmad_loop_turn(f->loop);
-	set_descriptor_limit(before.rlim_cur);
+	limit_descriptors(before);
 	refuse.ctl = ENOMEM;
 	while (g_get_monotonic_time() < retried_us) {
 		rdmad_loop_turn(f->loop);

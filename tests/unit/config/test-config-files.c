@@ -3,12 +3,12 @@
 #include <glib/gstdio.h>
 #include <rdmad/error.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/config-private.h"
 #include "libconfig-leak.h"
+#include "../support/descriptors.h"
 #include "../support/entries.h"
 #include "../support/unit.h"
 
@@ -359,15 +359,13 @@ static void test_without_a_directory_there_are_no_profiles(Fixture *f, gconstpoi
 static void test_no_descriptor_is_no_fault_of_the_configuration(Fixture *f, gconstpointer data)
 {
 	const int lowest = dup(0);
-	struct rlimit before, none;
+	rlim_t before;
 
 	close(lowest);
-	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
-	none = (struct rlimit){ (rlim_t)lowest, before.rlim_max };
 	put(f, "rdmad.conf", "");
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+	before = limit_descriptors((rlim_t)lowest);
 	assert_fails(f, RDMAD_ERROR_FAILED, "%s/rdmad.conf: Too many open files");
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	limit_descriptors(before);
 }
 
 const UnitTest unit_tests[] = {

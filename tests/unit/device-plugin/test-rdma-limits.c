@@ -3,10 +3,10 @@
 #include "prestart/rdma-limits.h"
 
 #include <rdmad/error.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "hardware/sysroot.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 #define POD "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11"
@@ -66,15 +66,13 @@ static void test_what_cannot_be_looked_for_is_not_missing(void)
 {
 	g_autoptr(GError) error = NULL;
 	RdmadSysroot *root = rdmad_sysroot_new(NULL, &error);
-	struct rlimit before, none;
 	g_autofree char *directory = NULL;
+	rlim_t before;
 
 	g_assert_no_error(error);
-	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
-	none = (struct rlimit){ 0, before.rlim_max };
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+	before = limit_descriptors(0);
 	directory = rdma_limits_directory(root, POD, &error);
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	limit_descriptors(before);
 	g_assert_null(directory);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	rdmad_sysroot_free(root);

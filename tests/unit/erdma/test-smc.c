@@ -4,13 +4,13 @@
 #include <rdmad/smc.h>
 #include <rdmad/step.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "config/config-private.h"
 #include "settings.h"
 #include "smc/pod-steps.h"
 #include "smc/smc-look.h"
 #include "smc/smc.h"
+#include "support/descriptors.h"
 #include "support/unit.h"
 
 typedef struct {
@@ -183,13 +183,10 @@ static void test_an_undo_without_descriptors_fails(void)
 {
 	const ErdmaSmcQuery query = { .netns = (char *)"/proc/self/ns/net" };
 	g_autoptr(GError) error = NULL;
-	struct rlimit before, none;
+	const rlim_t before = limit_descriptors(0);
 
-	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
-	none = (struct rlimit){ 0, before.rlim_max };
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
 	g_assert_null(erdma_smc_look((gpointer)&query, NULL, &error));
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	limit_descriptors(before);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 }
 

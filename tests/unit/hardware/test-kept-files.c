@@ -2,13 +2,13 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <rdmad/network.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "failing-calls.h"
 #include "hardware/counters/kept-files.h"
 #include "machine.h"
 #include "../network/namespace.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 #define DIR "device/counters"
@@ -203,14 +203,10 @@ static void test_no_more_files_than_the_budget_has(Fixture *f, gconstpointer dat
 
 static void test_a_quarter_of_the_limit_at_most(Fixture *f, gconstpointer data)
 {
-	struct rlimit before, limit;
+	const rlim_t before = limit_descriptors(3);
 
-	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
-	limit = before;
-	limit.rlim_cur = 3; /* open descriptors stay open */
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
 	rdmad_file_budget_set_max(f->budget, 8);
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	limit_descriptors(before);
 	expect(f, "1", 0);
 }
 

@@ -2,10 +2,10 @@
 #include "service/pod-cgroups.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 
 #include "hardware/sysroot.h"
 #include "../scratch.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 #define UID   "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
@@ -156,15 +156,12 @@ static void test_a_newcomer_is_the_only_pod_without_allocations(Fixture *f, gcon
 /* rdmad_pod_process_precedes() counts the errors of its whole search. */
 static void test_a_search_of_cgroups_keeps_earlier_errors(Fixture *f, gconstpointer data)
 {
-	struct rlimit before, none;
+	rlim_t before;
 
 	make_all(f, PODS UID);
-	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
-	none = before;
-	none.rlim_cur = 3; /* open descriptors stay open */
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+	before = limit_descriptors(3);
 	g_assert_false(rdmad_sysroot_exists(f->sysroot, PODS UID));
-	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	limit_descriptors(before);
 	rdmad_cgroup_tree_free(rdmad_cgroup_tree_scan(f->sysroot));
 	g_assert_cmpint(rdmad_sysroot_passing_error(), ==, EMFILE);
 }
