@@ -8,7 +8,6 @@ usage: test-cni.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from cni_case import (INSTRUMENTED, NICS, PLUGINS, SLOW, CniCase, Failure, addresses, enter_private_host, ip, link,
                       run, tap, until)
+from processes import few_descriptors
 
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24", "routes": [{"dst": "10.0.0.0/8", "gw": "192.0.2.1"}]}
 ONE, OTHER = NICS
@@ -256,22 +256,15 @@ class Shared(CniCase):
         return Path("/proc/net/unix").read_text().count(str(self.dir / "run/cni.sock")) == 1
 
     def test_a_namespace_is_not_gone_because_rdmad_has_no_descriptor(self):
-        pid, net = self.daemon.pid, self.network(ONE)
+        net = self.network(ONE)
         net["runtimeConfig"]["ips"] = ["192.0.2.9/24"]
         for pod in ("a", None):
             with self.subTest(pod):
                 self.add("c1", "a", net)
                 until(self.has_no_caller, "the end of the caller")
                 # For the caller and the namespace of the pod, but not for that of rdmad.
-                used = {int(number) for number in os.listdir(f"/proc/{pid}/fd")}
-                limit = sorted(set(range(len(used) + 3)) - used)[2]
-                before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-                resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, before[1]))
-                try:
-                    with self.assertRaises(Failure) as refused:
-                        self.delete("c1", pod, net)
-                finally:
-                    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+                with few_descriptors(self.daemon.pid, 2), self.assertRaises(Failure) as refused:
+                    self.delete("c1", pod, net)
                 self.assertIn("Too many open files", refused.exception.message)
                 self.assertIsNotNone(link("net1", "a"))
                 self.delete("c1", pod, net)

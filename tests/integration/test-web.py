@@ -4,10 +4,8 @@
 
 import base64
 import concurrent.futures
-import itertools
 import os
 import re
-import resource
 import socket
 import ssl
 import statistics
@@ -18,6 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
+from processes import few_descriptors  # noqa: E402
 from web_case import FILES, HASH, WebCase, make_certificate  # noqa: E402
 
 WebCase.server, WebCase.objects = sys.argv[1:3]
@@ -369,33 +368,29 @@ class Reload(WebCase):
         self.wait_until(lambda: self.curl("-u", "alice:secret") == 401)
         self.assertEqual(self.curl("-u", "bob:secret"), 200)
 
-    def test_a_password_that_is_gone_ends_open_connections_too(self):
+    def serve_alice_and_replace_her(self):
+        """Her open connection, and its request."""
         self.serve(USERS)
         sock = self.connect()
         request = basic("alice", "secret").replace(b"1.0\r\n", b"1.1\r\nHost: localhost\r\n")
         sock.sendall(request)
         self.assertIn(b" 200 ", sock.recv(65536))
         self.write("web.yml", USERS.replace("alice", "bob"))
+        return sock, request
+
+    def test_a_password_that_is_gone_ends_open_connections_too(self):
+        sock, request = self.serve_alice_and_replace_her()
         self.wait_until(lambda: self.status(self.ask(basic("alice", "secret"), self.connect())) == 401)
         sock.sendall(request)
         self.assertIn(b" 401 ", sock.recv(65536))
 
     def test_a_password_that_is_gone_lets_nobody_in_once_descriptors_are_left(self):
-        self.serve(USERS)
-        sock = self.connect()
-        request = basic("alice", "secret").replace(b"1.0\r\n", b"1.1\r\nHost: localhost\r\n")
-        sock.sendall(request)
-        self.assertIn(b" 200 ", sock.recv(65536))
-        self.write("web.yml", USERS.replace("alice", "bob"))
-        pid, used = self.process.pid, os.listdir(f"/proc/{self.process.pid}/fd")
-        free = next(fd for fd in itertools.count() if str(fd) not in used)
-        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, before[1]))
-        for _ in range(2):
-            time.sleep(1.2)
-            sock.sendall(request)
-            self.assertIn(b" 200 ", sock.recv(65536))
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        sock, request = self.serve_alice_and_replace_her()
+        with few_descriptors(self.process.pid, 0):
+            for _ in range(2):
+                time.sleep(1.2)
+                sock.sendall(request)
+                self.assertIn(b" 200 ", sock.recv(65536))
         self.wait_until(lambda: self.status(self.ask(basic("alice", "secret"), self.connect())) == 401)
         self.end()
         self.assertEqual(self.log.count(b"Too many open files"), 1, self.log)
