@@ -340,7 +340,7 @@ class MemoryTest(PluginCase):
         self.kubelet.release("ml/a")
         second = self.admit("ml/b", 2)
         self.assertEqual(self.refresh(), {second: ("b", "main")})
-        self.assertFalse(self.directory_is_there(first))
+        self.wait_for(lambda: not self.directory_is_there(first), "end of the directory")
 
 
 class RefreshTest(PluginCase):
