@@ -5,6 +5,7 @@ Run as a process of its own, at the lowest priority: clients of another machine 
 one's processors.  At the end of its standard input it prints how many answers it has read.
 """
 
+import contextlib
 import os
 import selectors
 import socket
@@ -46,7 +47,8 @@ class Client:
 
     def ask(self):
         self.head, self.left = b"", None
-        self.socket.send(self.request)
+        with contextlib.suppress(ConnectionError):      # read() meets it again
+            self.socket.send(self.request)
 
     def reconnect(self):
         self.selector.unregister(self.socket)
@@ -58,7 +60,7 @@ class Client:
             size = self.socket.recv_into(room)
         except BlockingIOError:
             return
-        except ConnectionResetError:
+        except ConnectionError:
             size = 0
         if size == 0:
             self.reconnect()

@@ -41,7 +41,7 @@ class Daemon:
         if config:
             self.what = ["--config", os.path.join(self.directory.name, "rdmad.conf")]
             self.configure(config)
-        self.log = open(os.path.join(self.directory.name, "log"), "w+b")
+        self.log = open(os.path.join(self.directory.name, "log"), "a+b")
         self.start()
 
     def configure(self, config):

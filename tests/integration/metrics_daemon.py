@@ -38,7 +38,7 @@ class MetricsDaemon:
         conf = os.path.join(self.directory.name, "rdmad.conf")
         with open(conf, "w", encoding="utf-8") as file:
             file.write(f'modules = {{ metrics = {{ listen = "{self.address}"; {settings} }}; }};')
-        self.log = open(os.path.join(self.directory.name, "log"), "w+b")
+        self.log = open(os.path.join(self.directory.name, "log"), "a+b")
         self.process = subprocess.Popen(
             [rdmad, "--config", conf, "--module-dir", modules, "--sysroot", root,
              "--run-dir", os.path.join(self.directory.name, "run"),

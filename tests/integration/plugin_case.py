@@ -201,6 +201,10 @@ class PluginCase(unittest.TestCase):
 
         self.wait_for(ready, f"{count} healthy {name}")
 
+    def wait_lost(self):
+        """Kubelet knows of no plugin, so that wait_ready() is not for one that has ended."""
+        self.wait_for(lambda: not any(r["connected"] for r in self.kubelet.resources().values()), "end of the plugins")
+
     def check_soon(self, attempt, limit):
         """One of the attempts takes less than `limit` seconds: a busy machine may be late."""
         took = [attempt()]

@@ -16,6 +16,11 @@ def has_ended(pid):
         return True
 
 
+def unix_sockets(path):
+    """How many have this name: the one that listens, and one for each connection to it."""
+    return Path("/proc/net/unix").read_text().count(str(path))
+
+
 @contextlib.contextmanager
 def few_descriptors(pid, left):
     """The process can open as many more as `left` says."""

@@ -47,7 +47,7 @@ class Prometheus:
         self.address = f"127.0.0.1:{free_port()}"
         with open(os.path.join(directory, "prometheus.yml"), "w", encoding="utf-8") as file:
             json.dump(config, file)     # which is YAML
-        self.log = open(os.path.join(directory, "prometheus.log"), "w+b")
+        self.log = open(os.path.join(directory, "prometheus.log"), "a+b")
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={directory}/prometheus.yml",
              f"--storage.tsdb.path={directory}/data", f"--web.listen-address={self.address}",

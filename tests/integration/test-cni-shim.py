@@ -214,7 +214,7 @@ class TestWithDaemon(ShimCase):
         self.daemon(lambda request: 30)
         for command in ("ADD", "DEL", "CHECK"):
             with self.subTest(command=command):
-                self.assert_error(self.run_shim(command, RDMAD_CNI_DEADLINE_MS="200"), 11)
+                self.assert_error(self.run_shim(command, RDMAD_CNI_DEADLINE_MS="2000"), 11)
         self.assertEqual(self.records(), [])
 
     def test_what_is_no_answer_is_an_error(self):

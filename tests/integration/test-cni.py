@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cni_case import (INSTRUMENTED, NICS, PLUGINS, SLOW, CniCase, Failure, addresses, enter_private_host, ip, link,
                       run, tap, until)
-from processes import few_descriptors
+from processes import few_descriptors, has_ended, unix_sockets
 
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24", "routes": [{"dst": "10.0.0.0/8", "gw": "192.0.2.1"}]}
 ONE, OTHER = NICS
@@ -253,7 +253,7 @@ class Shared(CniCase):
 
     def has_no_caller(self):
         """The daemon has closed all connections: only the socket that listens is left."""
-        return Path("/proc/net/unix").read_text().count(str(self.dir / "run/cni.sock")) == 1
+        return unix_sockets(self.dir / "run/cni.sock") == 1
 
     def test_a_namespace_is_not_gone_because_rdmad_has_no_descriptor(self):
         net = self.network(ONE)
@@ -316,7 +316,9 @@ class Shared(CniCase):
 
     def test_an_executor_that_died_is_started_again(self):
         self.add("c1", "a", self.net)
-        os.kill(self.executor(), signal.SIGKILL)
+        executor = self.executor()
+        os.kill(executor, signal.SIGKILL)
+        until(lambda: has_ended(executor), "its end")
         self.delete("c1", "a", self.net)
         self.assertNothingLeft()
 

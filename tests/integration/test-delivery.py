@@ -72,6 +72,7 @@ class DeliveryTest(PluginCase):
                   os.path.join(self.allocations_dir(), "fedcba9876543210"))
         self.start_daemon()
         self.wait_ready()
+        self.wait_for(lambda: self.allocations()[allocation]["pod"], "name of the pod")
         self.wait_for(lambda: self.directories() == sorted([allocation, "fedcba9876543210"]),
                       "the directory of the allocation, beside what its pod may have mounted")
         self.wait_for(lambda: self.files(allocation) == ["allocation.json", "nccl.conf"], "its files")
@@ -90,6 +91,7 @@ class DeliveryTest(PluginCase):
         places = {id: os.stat(os.path.join(self.allocations_dir(), id)).st_ino for id in before}
         self.end_daemon(signal.SIGKILL)
         shutil.rmtree(os.path.join(self.dir, "state"))
+        self.wait_lost()
         self.start_daemon()
         self.wait_ready()
         self.wait_for(lambda: {id: c["slots"] for id, c in self.allocations().items()} == before,

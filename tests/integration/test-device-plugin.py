@@ -190,6 +190,7 @@ class DevicePluginTest(PluginCase):
         stale = self.sockets("plugins_registry")
         self.end_daemon(signal.SIGKILL)
         self.assertEqual(self.sockets("plugins_registry"), stale)
+        self.wait_lost()
         self.start_daemon()
         self.wait_ready()
         self.assertNotIn(stale[0], self.sockets("plugins_registry"))
@@ -316,6 +317,7 @@ class DevicePluginTest(PluginCase):
         self.end_daemon(signal.SIGKILL)
         for thread in threads:
             thread.join()
+        self.wait_lost()
         self.start_daemon()
         self.wait_ready()
         self.assertEqual(acknowledged - set(self.allocations()), set())
@@ -405,7 +407,7 @@ class DevicePluginTest(PluginCase):
         self.both(**kubelet)
         self.wait_ready()
         allocation = self.kubelet.allocate("ml/short", HCA, 1).reply.envs["RDMAD_ALLOCATION"]
-        self.wait_for(lambda: self.allocations()[allocation]["pod"], "name of the pod")
+        self.wait_for(lambda: self.allocations()[allocation]["pod_uid"], "cgroup of the pod")
         time.sleep(0.5)     # nothing is asked any more
         return allocation
 

@@ -68,6 +68,7 @@ class KillTest(PluginCase):
             kills += 1
             written = {id: slots[0] for id, (_, slots) in self.in_database().items()}
             self.assertLessEqual(acknowledged.items(), written.items())
+            self.wait_lost()
             self.start_daemon(MANY)
             self.wait_ready(4000)
             found = {id: allocation["slots"][0] for id, allocation in self.allocations().items()}

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 sys.dont_write_bytecode = True
 import tap  # noqa: E402
 from metrics_daemon import OPENMETRICS, MetricsDaemon, expand, machines  # noqa: E402
-from prometheus_server import Prometheus, installed  # noqa: E402
+from prometheus_server import Prometheus, installed, wait_for  # noqa: E402
 
 try:
     from prometheus_client.openmetrics.parser import \
@@ -86,8 +86,8 @@ class Exposition(unittest.TestCase):
                     for machine, daemon in daemons.items()]}]})
             stack.callback(prometheus.stop)
             prometheus.wait_scraped()
-            self.assertEqual({labels["instance"]: value for labels, value in prometheus.query("up")},
-                             {machine: 1 for machine in machines()})
+            wait_for(lambda: {labels["instance"]: value for labels, value in prometheus.query("up")} ==
+                     {machine: 1 for machine in machines()}, "scrape of each")
             self.assertEqual(prometheus.warnings(), [])
 
 

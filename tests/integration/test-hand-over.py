@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 from plugin_case import HCA, PATIENCE, SLOW, AdmissionError, PluginCase, tap  # noqa: E402
 from fake.endpoint import Endpoint  # noqa: E402
 from ports import free_port  # noqa: E402
+from processes import unix_sockets  # noqa: E402
 
 WAYS = ({"registry": False}, {"legacy": False}, {"era": "1.30"}, {"era": "1.24", "registry": False})
 RAIL = "rdma/rail"
@@ -148,6 +149,11 @@ class Case(PluginCase):
         target = admission.admitted + more
         self.wait_for(lambda: admission.admitted >= target, "more pods")
 
+    def is_admitted(self):
+        """A pod; it is not while kubelet knows only of the plugin that has ended."""
+        with contextlib.suppress(AdmissionError):
+            return self.kubelet.allocate("ml/after", HCA, 1)
+
     def check_unnoticed(self, admission):
         print(f"# {admission}", flush=True)
         self.assertEqual(admission.refused, [])
@@ -183,7 +189,7 @@ class HandOverTest(Case):
         self.begin()
         with Admission(self.kubelet) as admission:
             old = self.successor()
-            self.wait_for(lambda: "waiting for rdmad pid" in self.log(), "second that waits")
+            self.wait_for(lambda: unix_sockets(os.path.join(self.dir, "run", "hand-over.sock")) == 2, "second that asks")
             self.until_admitted(admission)
             self.assertEqual(self.serving(), old.pid, "it disturbs nobody while it waits")
             old.send_signal(signal.SIGTERM)
@@ -239,8 +245,8 @@ class HandOverTest(Case):
         self.daemon = self.spawn_daemon((CONFIG % 100).replace("resources =", 'registration = "legacy"; resources ='),
                                         "--take-over")
         self.wait_for(lambda: self.serving() == self.daemon.pid, "second")
+        self.wait_for(lambda: len(self.sockets("device-plugins")) == 2, "other sockets")
         self.ready()
-        self.assertEqual(len(self.sockets("device-plugins")), 2)
         self.assertEqual(self.sockets("plugins_registry"), [])
 
     def test_one_that_could_not_start_takes_nothing_over(self):
@@ -380,7 +386,7 @@ class HandOverTest(Case):
                         third.wait(PATIENCE)
                     new.send_signal(signal.SIGCONT)
                     self.until_served_by(new)
-                    self.kubelet.allocate("ml/after", HCA, 1)
+                    self.wait_for(self.is_admitted, "admission")
                     self.assertNotIn("taken over, ", self.log())
 
     def test_the_last_but_one_ends_late(self):
@@ -483,7 +489,7 @@ class KillTest(Case):
         victim.wait()
         self.supervise()
         self.ready()
-        self.kubelet.allocate("ml/after", HCA, 1)
+        self.wait_for(self.is_admitted, "admission")
         self.assertIn(held, self.allocations())
         # The others are those that gave over, or wait.
         self.end_others()

@@ -134,7 +134,7 @@ class Node(KubeCase):
         until(lambda: self.server.labels().get("rdmad.io/mode.rdma.hca") == "exclusive", "the other mode")
 
     def test_bookmarks_are_where_a_watch_resumes(self):
-        self.start()
+        self.start("publish = false;")
         self.until_watching()
         self.server.bookmark()
         version = str(self.server.version)
@@ -149,7 +149,7 @@ class Node(KubeCase):
         self.assertEqual(self.server.count("list"), 1)
 
     def test_an_expired_version_within_a_200_lists_again(self):
-        self.start()
+        self.start("publish = false;")
         self.until_watching()
         self.server.expire()
         with self.server.lock:      # while nobody watches
@@ -245,7 +245,7 @@ class Node(KubeCase):
                 self.assertEqual(self.label("zone"), "a")
 
     def test_another_node_is_not_taken_for_ours(self):
-        self.start()
+        self.start("publish = false;")
         self.until_watching()
         self.server.tell("MODIFIED", {"metadata": {"name": "n2", "resourceVersion": "7", "labels": {"zone": "x"}}})
         self.server.bookmark()
@@ -254,7 +254,7 @@ class Node(KubeCase):
         self.assertEqual(self.label("zone"), "a")
 
     def test_labels_hold_while_the_node_is_gone(self):
-        self.start()
+        self.start("publish = false;")
         self.until_label("zone", "a")
         self.until_watching()
         self.server.tell("DELETED", {"metadata": {"name": "n1", "resourceVersion": "2000"}})

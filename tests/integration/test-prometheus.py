@@ -97,7 +97,7 @@ def job(name, address, **more):
 
 
 class PrometheusCase(PluginCase):
-    SECONDS = "3s" if INSTRUMENTED else "1s"
+    SECONDS = "3s" if INSTRUMENTED else "2s"
     INTERVAL = {"scrape_interval": SECONDS, "scrape_timeout": SECONDS, "evaluation_interval": SECONDS}
 
     def start_rdmad(self, metrics="", resources='{ name = "rdma/rail"; mode = "exclusive"; }'):
@@ -142,7 +142,6 @@ class Formats(PrometheusCase):
         self.addCleanup(relay.shutdown)
         prometheus = self.start_prometheus(job("open", f"127.0.0.1:{self.port}"),
                                            job("text", f"127.0.0.1:{relay.server_port}"))
-        self.assertEqual(prometheus.value("min(up)"), 1)
         text = self.series(prometheus, "text")
         self.assertGreater(len(text), 800)
         self.assertEqual(self.series(prometheus, "open"), text)

@@ -26,7 +26,7 @@ import tap  # noqa: E402
 # The daemon runs in a directory of its own.
 RDMAD, EXPAND, MODULES = map(os.path.realpath, sys.argv[1:4])
 # Nobody's; more than one of these tests may run at a time.
-UID = 60000 + os.getpid() % 5000
+UID = 60000 + 2 * (os.getpid() % 2500)
 OTHER = UID + 1
 PATIENCE = 60
 INSIDE = "RDMAD_TEST_INSIDE"
@@ -60,7 +60,7 @@ class UnprivilegedTest(unittest.TestCase):
         self.made_up = f"/tmp/rdmad-{UID}"
         self.addCleanup(shutil.rmtree, self.made_up, ignore_errors=True)
         self.daemon = None
-        self.log = open(os.path.join(self.directory, "log"), "w+b")
+        self.log = open(os.path.join(self.directory, "log"), "a+b")
         self.addCleanup(self.log.close)
 
     def tearDown(self):

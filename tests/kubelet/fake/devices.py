@@ -88,8 +88,8 @@ class DeviceManager:
                 endpoint.close()
                 raise ConnectionError("kubelet is stopping")
             resource = self.resources.setdefault(name, Resource(name))
-            resource.endpoint = endpoint
             endpoint.run()
+            resource.endpoint = endpoint    # with its stream: tests read it without the lock
             self.changed.notify_all()
         self.log(f"{name}: registered by {path}")
 

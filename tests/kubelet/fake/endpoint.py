@@ -49,8 +49,8 @@ class Endpoint:
             reason = str(error)
         self._take_answers()
         self.manager.released.wait(self.manager.end_delay)
-        self.close()
         self.manager.disconnected(self, reason)
+        self.close()
 
     def _take_answers(self):
         """A call that was answered before the stream ended is answered, as in grpc-go."""
