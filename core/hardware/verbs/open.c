@@ -5,7 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <rdmad/fd.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
 
 /* ---- provider libraries ---- */
 
@@ -116,13 +120,40 @@ static void open_query(RdmadVerbsOpen *open)
 						       g_strerror(errno));
 }
 
-static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
+static void open_fail(RdmadVerbsOpen *open, const char *what, int errnum)
 {
-	if (!device) {
+	open->problem = g_strdup_printf("%s: %s", what, g_strerror(errnum));
+	/* EPERM: a device cgroup without the device */
+	open->may_pass = errnum != EPERM && rdmad_errno_may_pass(errnum);
+}
+
+/* Returns the errno for which libibverbs may have found no device: it reports ENOSYS then, or none. */
+static int descriptors_errnum(void)
+{
+	int fds[4] = { -1, -1, -1, -1 };
+	const int errnum = pipe2(fds, O_CLOEXEC) < 0 || pipe2(fds + 2, O_CLOEXEC) < 0 ? errno : 0;
+
+	for (guint i = 0; i < G_N_ELEMENTS(fds); i++)
+		rdmad_clear_fd(&fds[i]);
+	return errnum;
+}
+
+/* `errnum`: of the list, or 0. */
+static void open_not_listed(RdmadVerbsOpen *open, int errnum)
+{
+	const int wanting = descriptors_errnum();
+
+	if (wanting || errnum)
+		open_fail(open, "libibverbs", wanting ? wanting : errnum);
+	else
 		open->problem = g_strdup("not known to libibverbs: no driver library of its "
 					 "kind, or no /dev/infiniband/uverbs for it");
-		return;
-	}
+}
+
+static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
+{
+	g_autofree char *what = NULL;
+
 	errno = 0;
 	open->context = ibv_open_device(device);
 	if (open->context && context_unblock(open->context)) {
@@ -130,15 +161,15 @@ static void open_one(RdmadVerbsOpen *open, struct ibv_device *device)
 		open_query(open);
 		return;
 	}
-	open->problem = g_strdup_printf("cannot open /dev/infiniband/%s: %s", device->dev_name,
-					g_strerror(errno ? errno : EIO));
+	what = g_strdup_printf("cannot open /dev/infiniband/%s", device->dev_name);
+	open_fail(open, what, errno ? errno : EIO);
 	if (open->context)
 		ibv_close_device(g_steal_pointer(&open->context));
 }
 
 void rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job)
 {
-	struct ibv_device **list;
+	struct ibv_device **list, *device;
 	int errnum, n = 0;
 
 	for (guint i = 0; i < wanted->len; i++) {
@@ -151,10 +182,11 @@ void rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job)
 	for (guint i = 0; i < wanted->len && !rdmad_job_cancelled(job); i++) {
 		RdmadVerbsOpen *open = wanted->pdata[i];
 
-		if (list)
-			open_one(open, list_find(list, n, open->name));
+		device = list_find(list, n, open->name);
+		if (device)
+			open_one(open, device);
 		else
-			open->problem = g_strdup_printf("libibverbs: %s", g_strerror(errnum));
+			open_not_listed(open, errnum);
 	}
 	if (list)
 		ibv_free_device_list(list);

@@ -31,7 +31,8 @@ typedef struct {
 	struct ibv_context *context;
 	char *node; /* "uverbs0", which belongs to this device for its lifetime */
 	char *problem;
-	int gids_errnum; /* atomic; why the last scan could not query the GID tables, or 0 */
+	gboolean may_pass; /* `problem` is of this moment; the device may open later */
+	int gids_errnum;   /* atomic; why the last scan could not query the GID tables, or 0 */
 	RdmadVerbsLimits *limits;
 	char *limits_problem;
 } RdmadVerbsOpen;

@@ -19,6 +19,7 @@
 #define EVENTS_PER_TURN	 64u
 #define OPEN_TRIES	 3u /* limit for one device; each attempt follows a scan */
 #define OPEN_DEADLINE_MS 30000u
+#define OPEN_AGAIN_MS	 60000u /* pause after an error that may pass */
 
 typedef struct {
 	RdmadVerbs *verbs;
@@ -38,6 +39,7 @@ struct RdmadVerbs {
 	gpointer data;
 	GHashTable *followers; /* stable id -> Follower */
 	RdmadJob *job;	       /* the running job that opens devices */
+	RdmadEvent *again;     /* timer: another attempt after an error that may pass */
 	gboolean warned;       /* the warning was logged */
 };
 
@@ -132,8 +134,11 @@ static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 	if (opened->context)
 		follower->io = rdmad_loop_add_io(verbs->loop, NULL, opened->context->async_fd,
 						 RDMAD_IO_READ, async_ready, follower, &error);
-	if (error) { /* opened again after the next scan */
+	if (error) {
 		rdmad_warn("%s: %s", opened->name, error->message);
+		g_free(follower->open->problem);
+		follower->open->problem = g_strdup(error->message);
+		follower->open->may_pass = TRUE;
 		return FALSE;
 	}
 	rdmad_verbs_open_unref(follower->open);
@@ -142,9 +147,7 @@ static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 	return TRUE;
 }
 
-/* Does not retry: a device hangs in its driver with one worker, and another attempt would occupy
- * another one. */
-static void verbs_give_up(RdmadVerbs *verbs, const char *why)
+static void verbs_give_up(RdmadVerbs *verbs, const char *why, gboolean may_pass)
 {
 	GHashTableIter iter;
 	gpointer value;
@@ -156,9 +159,20 @@ static void verbs_give_up(RdmadVerbs *verbs, const char *why)
 		if (follower->tries == 0 || follower->open->context)
 			continue;
 		follower->tries = OPEN_TRIES;
-		if (!follower->open->problem)
-			follower->open->problem = g_strdup(why);
+		if (follower->open->problem)
+			continue;
+		follower->open->problem = g_strdup(why);
+		follower->open->may_pass = may_pass;
 	}
+	if (may_pass)
+		rdmad_event_arm(verbs->again, OPEN_AGAIN_MS);
+}
+
+static gboolean follower_may_open(gpointer id, gpointer value, gpointer data)
+{
+	const Follower *follower = value;
+
+	return follower->open->may_pass;
 }
 
 static void open_done(gpointer result, const GError *error, gpointer data)
@@ -167,9 +181,10 @@ static void open_done(gpointer result, const GError *error, gpointer data)
 	g_autoptr(GPtrArray) opened = result;
 
 	verbs->job = NULL;
+	/* A device hangs in its driver with one worker: another attempt would occupy another one. */
 	if (error) {
 		rdmad_warn("opening RDMA devices: %s", error->message);
-		verbs_give_up(verbs, error->message);
+		verbs_give_up(verbs, error->message, FALSE);
 		return;
 	}
 	while (opened->len) {
@@ -178,6 +193,8 @@ static void open_done(gpointer result, const GError *error, gpointer data)
 		if (!verbs_adopt(verbs, open))
 			verbs_close(verbs, open);
 	}
+	if (g_hash_table_find(verbs->followers, follower_may_open, NULL))
+		rdmad_event_arm(verbs->again, OPEN_AGAIN_MS);
 	/* Events between the scan and the opening were missed. */
 	verbs->ops.hint(NULL, verbs->data);
 }
@@ -220,8 +237,26 @@ static void verbs_open(RdmadVerbs *verbs)
 		return;
 	verbs->job = rdmad_work_submit(verbs->workers, NULL, &open_class, g_steal_pointer(&wanted),
 				       OPEN_DEADLINE_MS, verbs, &error);
-	if (!verbs->job)
+	if (!verbs->job) {
 		rdmad_warn("opening RDMA devices: %s", error->message);
+		verbs_give_up(verbs, error->message, TRUE);
+	}
+}
+
+static void open_again(gpointer data)
+{
+	RdmadVerbs *verbs = data;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, verbs->followers);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		Follower *follower = value;
+
+		if (follower->open->may_pass)
+			follower->tries = MIN(follower->tries, OPEN_TRIES - 1);
+	}
+	verbs_open(verbs);
 }
 
 /* ---- following the inventory ---- */
@@ -327,6 +362,7 @@ RdmadVerbs *rdmad_verbs_new(RdmadLoop *loop, RdmadWorkers *workers, const RdmadV
 	verbs->ops = *ops;
 	verbs->data = data;
 	verbs->followers = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, follower_free);
+	verbs->again = rdmad_loop_add_timer(loop, NULL, open_again, verbs);
 	return verbs;
 }
 
@@ -335,6 +371,7 @@ void rdmad_verbs_free(RdmadVerbs *verbs)
 	if (!verbs)
 		return;
 	rdmad_job_cancel(verbs->job);
+	rdmad_event_free(verbs->again);
 	g_hash_table_unref(verbs->followers);
 	g_free(verbs);
 }

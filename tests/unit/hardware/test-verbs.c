@@ -13,6 +13,7 @@
 #include "hardware/verbs/verbs.h"
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 #define ID "0000:3b:00.0"
@@ -148,6 +149,34 @@ static void test_opening_is_tried_three_times(Fixture *f, gconstpointer data)
 	scan(f, device(3, TRUE));
 	g_assert_cmpuint(hints_within(f, 50), ==, 0);
 	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "libibverbs"));
+}
+
+void __real_rdmad_event_arm(RdmadEvent *ev, guint ms);
+void __wrap_rdmad_event_arm(RdmadEvent *ev, guint ms);
+
+/* A minute between two attempts is less here. */
+void __wrap_rdmad_event_arm(RdmadEvent *ev, guint ms)
+{
+	__real_rdmad_event_arm(ev, ms == 60000 ? 60 : ms);
+}
+
+static void test_opening_is_tried_again_after_a_lack_of_descriptors(Fixture *f, gconstpointer data)
+{
+	const rlim_t before = limit_descriptors(0);
+	const char *problem;
+
+	for (guint i = 0; i < 4; i++) {
+		scan(f, device(3, TRUE));
+		g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	}
+	problem = rdmad_verbs_problem(f->verbs, ID);
+	limit_descriptors(before);
+	g_assert_cmpstr(problem, ==, "libibverbs: Too many open files");
+	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
+	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), !=, "libibverbs: Too many open files");
+	/* What is missing now does not pass. */
+	scan(f, device(3, TRUE));
+	g_assert_cmpuint(hints_within(f, 200), ==, 0);
 }
 
 static void test_what_comes_again_is_opened_again(Fixture *f, gconstpointer data)
@@ -312,6 +341,7 @@ const UnitTest unit_tests[] = {
 	TEST(what_cannot_be_opened_is_not_tried),
 	TEST(a_device_that_does_not_open_has_a_reason_and_no_limits),
 	TEST(opening_is_tried_three_times),
+	TEST(opening_is_tried_again_after_a_lack_of_descriptors),
 	TEST(what_comes_again_is_opened_again),
 	TEST(a_device_is_opened_by_its_new_name),
 	TEST(an_answer_for_the_old_name_is_not_taken),
