@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "build-info.h"
 #include "module/host.h"
 #include "api/doctor.h"
@@ -103,6 +104,17 @@ static void check_modules(const RdmadServices *services, json_t *findings)
 	}
 }
 
+static void check_executor(const RdmadServices *services, json_t *findings)
+{
+	g_autofree char *lacks = rdmad_capabilities_text(services->executor_lacks);
+
+	if (services->executor_lacks)
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "executor",
+			   "`rdmad --privileges` tells what for; the package rdmad-cni, drop-ins "
+			   "of rdmad.service and the chart's `modules` give them",
+			   "rdmad was started without %s", lacks);
+}
+
 static void check_database_file(const DoctorFiles *files, json_t *findings)
 {
 	if (files->database_errnum)
@@ -144,6 +156,7 @@ void doctor_check_daemon(const RdmadServices *services, const DoctorFiles *files
 	check_config(services, findings);
 	check_listeners(services, findings);
 	check_modules(services, findings);
+	check_executor(services, findings);
 	check_database(services, files, findings);
 	if (geteuid() != 0)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "user",

@@ -9,7 +9,41 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static const char *const names[] = {
+	[CAP_CHOWN] = "CAP_CHOWN",
+	[CAP_DAC_OVERRIDE] = "CAP_DAC_OVERRIDE",
+	[CAP_DAC_READ_SEARCH] = "CAP_DAC_READ_SEARCH",
+	[CAP_FOWNER] = "CAP_FOWNER",
+	[CAP_KILL] = "CAP_KILL",
+	[CAP_NET_BIND_SERVICE] = "CAP_NET_BIND_SERVICE",
+	[CAP_NET_ADMIN] = "CAP_NET_ADMIN",
+	[CAP_NET_RAW] = "CAP_NET_RAW",
+	[CAP_IPC_LOCK] = "CAP_IPC_LOCK",
+	[CAP_SYS_MODULE] = "CAP_SYS_MODULE",
+	[CAP_SYS_CHROOT] = "CAP_SYS_CHROOT",
+	[CAP_SYS_RAWIO] = "CAP_SYS_RAWIO",
+	[CAP_SYS_PTRACE] = "CAP_SYS_PTRACE",
+	[CAP_SYS_ADMIN] = "CAP_SYS_ADMIN",
+	[CAP_SYS_RESOURCE] = "CAP_SYS_RESOURCE",
+};
+
 #define WORDS VFS_CAP_U32 /* 32-bit words of a set in version 3 */
+
+char *rdmad_capabilities_text(guint64 mask)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint n = 0; n < 64; n++) {
+		if (!(mask >> n & 1))
+			continue;
+		g_string_append(text, text->len ? ", " : "");
+		if (n < G_N_ELEMENTS(names) && names[n])
+			g_string_append(text, names[n]);
+		else
+			g_string_append_printf(text, "%u", n);
+	}
+	return g_string_free(text, FALSE);
+}
 
 static gboolean sets_read(struct __user_cap_data_struct sets[WORDS])
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/privileges.h"
 
-#include <linux/capability.h>
 #include <rdmad/error.h>
 #include <rdmad/log.h>
 #include <rdmad/module.h>
@@ -12,24 +11,6 @@
 #include "daemon/settings.h"
 #include "module/host.h"
 #include "network/keeper.h"
-
-static const char *const names[] = {
-	[CAP_CHOWN] = "CAP_CHOWN",
-	[CAP_DAC_OVERRIDE] = "CAP_DAC_OVERRIDE",
-	[CAP_DAC_READ_SEARCH] = "CAP_DAC_READ_SEARCH",
-	[CAP_FOWNER] = "CAP_FOWNER",
-	[CAP_KILL] = "CAP_KILL",
-	[CAP_NET_BIND_SERVICE] = "CAP_NET_BIND_SERVICE",
-	[CAP_NET_ADMIN] = "CAP_NET_ADMIN",
-	[CAP_NET_RAW] = "CAP_NET_RAW",
-	[CAP_IPC_LOCK] = "CAP_IPC_LOCK",
-	[CAP_SYS_MODULE] = "CAP_SYS_MODULE",
-	[CAP_SYS_CHROOT] = "CAP_SYS_CHROOT",
-	[CAP_SYS_RAWIO] = "CAP_SYS_RAWIO",
-	[CAP_SYS_PTRACE] = "CAP_SYS_PTRACE",
-	[CAP_SYS_ADMIN] = "CAP_SYS_ADMIN",
-	[CAP_SYS_RESOURCE] = "CAP_SYS_RESOURCE",
-};
 
 /* A kernel without seccomp is only logged. */
 static gboolean calls_limit(RdmadServices *services, RdmadSeccomp seccomp, GError **error)
@@ -57,6 +38,12 @@ gboolean rdmad_privileges_give_up(RdmadServices *services, RdmadSeccomp seccomp,
 	const guint64 daemon = rdmad_modules_capabilities(services->modules, FALSE);
 	const guint64 executor = rdmad_modules_capabilities(services->modules, TRUE);
 
+	services->executor_lacks = executor & ~rdmad_capabilities_permitted();
+	if (services->executor_lacks) {
+		g_autofree char *text = rdmad_capabilities_text(services->executor_lacks);
+
+		rdmad_warn("rdmad has no %s, which its executor needs", text);
+	}
 	if (executor) {
 		services->keeper = rdmad_keeper_new(executor, seccomp, error);
 		if (!services->keeper)
@@ -74,12 +61,10 @@ gboolean rdmad_privileges_give_up(RdmadServices *services, RdmadSeccomp seccomp,
 static void print_one(const char *module, const char *process, const RdmadCapability *capability,
 		      gpointer data)
 {
-	const guint n = (guint)capability->capability;
+	g_autofree char *name =
+		rdmad_capabilities_text(G_GUINT64_CONSTANT(1) << capability->capability);
 
-	if (n < G_N_ELEMENTS(names) && names[n])
-		printf("%s\t%s\t%s\t%s\n", module, process, names[n], capability->why);
-	else
-		printf("%s\t%s\t%u\t%s\n", module, process, n, capability->why);
+	printf("%s\t%s\t%s\t%s\n", module, process, name, capability->why);
 }
 
 int rdmad_privileges_print(const RdmadOptions *options, GError **error)

@@ -29,6 +29,7 @@ typedef struct {
 	gboolean runs_programs;		/* a module runs programs, which seccomp must allow */
 	RdmadSeccomp seccomp;		/* the effective mode, not the configured one */
 	guint64 executor_capabilities;	/* of the keeper */
+	guint64 executor_lacks;		/* those of them that rdmad was not given */
 	RdmadKeeper *keeper;		/* NULL: no module needs an executor */
 	guint64 capabilities;		/* kept by rdmad after it dropped the others */
 	gboolean is_limited;		/* the other capabilities are dropped */

@@ -84,11 +84,13 @@ class HostCase(unittest.TestCase):
         self.daemon = None
         self.addCleanup(self.end_daemon)
 
+    WRAPPER = ()    # a program that becomes the daemon
+
     def launch(self, *arguments, environment=None):
         """With the configuration that the test has written."""
         with open(self.dir / "log", "a") as log:
             self.daemon = subprocess.Popen(
-                [RDMAD, *arguments, "--config", self.dir / "rdmad.conf", "--sysroot", self.machine,
+                [*self.WRAPPER, RDMAD, *arguments, "--config", self.dir / "rdmad.conf", "--sysroot", self.machine,
                  "--run-dir", self.dir / "run", "--state-dir", self.dir / "state",
                  "--kubelet-dir", self.dir / "k", "--log-level", "debug"],
                 stdout=log, stderr=log, env=environment)

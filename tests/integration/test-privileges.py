@@ -93,6 +93,17 @@ class Privileges(CniCase):
         self.assertMay(keeper, self.table("erdma")["executor"])
         self.assertIn("CAP_SYS_MODULE", self.table("erdma")["executor"])
 
+    def test_what_rdmad_was_not_given_for_its_executor_is_a_problem(self):
+        self.start_daemon()
+        self.assertEqual([f for f in self.client("doctor")["findings"] if f["subject"] == "executor"], [])
+        self.end_daemon()
+        self.WRAPPER = ("setpriv", "--bounding-set=-sys_admin,-sys_ptrace")
+        self.start_daemon()
+        finding, = [f for f in self.client("doctor")["findings"] if f["subject"] == "executor"]
+        self.assertEqual((finding["level"], finding["text"]),
+                         ("problem", "rdmad was started without CAP_SYS_PTRACE, CAP_SYS_ADMIN"))
+        self.wait_for_log("rdmad has no CAP_SYS_PTRACE, CAP_SYS_ADMIN, which its executor needs")
+
     # ---- system calls ----
 
     top = ""    # of the configuration
