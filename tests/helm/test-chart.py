@@ -216,12 +216,22 @@ class Privilege(unittest.TestCase):
             if kube:
                 role, = pod.objects["ClusterRole"]
                 verbs = {resource: set(rule["verbs"]) for rule in role["rules"] for resource in rule["resources"]}
-                self.assertEqual(verbs, {"nodes": {"get", "list", "watch", "patch"}, "pods": {"get", "list", "watch"},
+                self.assertEqual(verbs, {"nodes": {"list", "watch", "patch"}, "pods": {"get"},
                                          "events": {"create", "patch"}})
                 binding, = pod.objects["ClusterRoleBinding"]
                 self.assertEqual(binding["roleRef"]["name"], role["metadata"]["name"])
                 self.assertEqual(binding["subjects"], [{"kind": "ServiceAccount", "name": "rdmad",
                                                         "namespace": "kube-system"}])
+
+    def test_elastic_rdma_has_its_driver_and_what_smc_needs(self):
+        pod = Pod("--values", f"{VALUES}/ack-erdma.yaml")
+        self.assertIn("erdma = { enabled = true; };", pod.objects["ConfigMap"][0]["data"]["rdmad.conf"])
+        self.assertLessEqual({"/lib/modules", "/run/netns", "/proc/sys/net", "/run/containerd"},
+                             {path for _, path in pod.host_paths(pod.main)})
+        # What `config` says of a module does not switch it on.
+        config = Pod(*on("metrics")).objects["ConfigMap"][0]["data"]["rdmad.conf"]
+        for name in ("cni", "erdma", "kube"):
+            self.assertIn(f"{name} = {{ enabled = false; }};", config)
 
     def test_apparmor_is_said_in_the_words_of_the_cluster(self):
         annotation = "container.apparmor.security.beta.kubernetes.io/rdmad"
@@ -371,6 +381,16 @@ class Monitoring(unittest.TestCase):
         endpoint, = monitor["spec"]["podMetricsEndpoints"]
         self.assertIn(endpoint["port"], [port["name"] for port in pod.main["ports"]])
         self.assertFalse([step for step in endpoint["relabelings"] if step.get("targetLabel") == "__address__"])
+
+    def test_a_pod_that_has_no_run_directory_is_never_beside_another(self):
+        """It cannot give over the port."""
+        pod = Pod(*on("metrics"))
+        self.assertNotIn("--take-over", pod.main["args"])
+        self.assertEqual([port["hostPort"] for port in pod.main["ports"]], [9889])
+        spec = pod.objects["DaemonSet"][0]["spec"]
+        self.assertEqual(spec["updateStrategy"],
+                         {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "10%"}})
+        self.assertNotIn("minReadySeconds", spec)
 
     def test_dashboards_are_as_they_are(self):
         boards = {name: text for item in render(*self.SET)["ConfigMap"] for name, text in item["data"].items()

@@ -35,8 +35,24 @@ seLinuxOptions:
 {{- end }}
 {{- end }}
 
-{{/* "true": during an update two pods are on a node, and one gives over to the other. */}}
-{{- define "rdmad.surge" -}}
+{{/* "true": the values ask for two pods on a node during an update. */}}
+{{- define "rdmad.surgeAsked" -}}
 {{- $rolling := .Values.updateStrategy.rollingUpdate | default dict -}}
 {{- and (eq .Values.updateStrategy.type "RollingUpdate") (not (has (toString ($rolling.maxSurge | default 0)) (list "0" "0%"))) -}}
+{{- end }}
+
+{{/* "true": during an update two pods are on a node, and one gives over to the other in the run directory, which only
+root has. */}}
+{{- define "rdmad.surge" -}}
+{{- $needs := include "rdmad.needs" . | fromYaml -}}
+{{- and (eq (include "rdmad.surgeAsked" .) "true") $needs.root -}}
+{{- end }}
+
+{{- define "rdmad.updateStrategy" -}}
+{{- if eq (include "rdmad.surge" .) (include "rdmad.surgeAsked" .) -}}
+{{ toYaml .Values.updateStrategy }}
+{{- else -}}
+type: RollingUpdate
+rollingUpdate: {maxUnavailable: {{ .Values.updateStrategy.rollingUpdate.maxSurge }}, maxSurge: 0}
+{{- end }}
 {{- end }}

@@ -35,12 +35,12 @@ erdma:
   hostPID: true
   capabilities: [NET_ADMIN, SYS_ADMIN, SYS_CHROOT, SYS_MODULE, SYS_PTRACE]
   appArmor: Unconfined
-  mounts: [modules]
+  mounts: [modules, netns, sysctls]
 kube:
   token: true
   rules:
-    - {apiGroups: [""], resources: [nodes], verbs: [get, list, watch, patch]}
-    - {apiGroups: [""], resources: [pods], verbs: [get, list, watch]}
+    - {apiGroups: [""], resources: [nodes], verbs: [list, watch, patch]}
+    - {apiGroups: [""], resources: [pods], verbs: [get]}
     - {apiGroups: [""], resources: [events], verbs: [create, patch]}
 {{- end }}
 
