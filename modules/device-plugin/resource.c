@@ -502,6 +502,7 @@ void resource_doctor(const Resource *resource, json_t *findings)
 			"at (--kubelet-dir)");
 		return;
 	}
+	pre_start_doctor(resource->shared->pre_start, pool_settings(resource->pool), findings);
 	text = g_strdup_printf("registered, %u of %u slots healthy",
 			       count_healthy_slots(resource->pool),
 			       pool_slot_count(resource->pool));

@@ -144,6 +144,16 @@ class HostNetworkTest(PreStartCase):
         self.kubelet.allocate("ml/a", HCA, 1)
         self.assertEqual(self.events("start-unchecked"), [])
 
+    def test_doctor_tells_that_there_is_no_runtime(self):
+        def told():
+            return [f["text"] for f in self.findings() if f["subject"] == HCA and f["level"] == "problem"]
+
+        self.start()
+        [text] = told()
+        self.assertRegex(text, "^the container runtime's socket .*: No such file or directory$")
+        self.start_runtime()
+        self.assertEqual(told(), [])
+
     def test_others_are_refused_by_name(self):
         self.start_runtime().run("ml/a", UID)
         self.start()

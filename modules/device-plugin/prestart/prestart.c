@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "prestart/prestart.h"
 
+#include <errno.h>
 #include <rdmad/allocation-dir.h>
 #include <rdmad/allocations.h>
+#include <rdmad/doctor.h>
 #include <rdmad/inventory.h>
 #include <rdmad/log.h>
 #include <rdmad/event-log.h>
@@ -10,6 +12,7 @@
 #include <rdmad/pods.h>
 #include <rdmad/preparations.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "allocate/allocation-directory.h"
 #include "prestart/cri.h"
@@ -460,6 +463,28 @@ gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *res
 {
 	return pre_start->prestart || resource->host_network_only || has_limits(resource) ||
 	       rdmad_preparations_wanted(rdmad_module_preparations(pre_start->self));
+}
+
+/* ---- doctor ---- */
+
+void pre_start_doctor(const PreStart *pre_start, const ResourceSettings *resource, json_t *findings)
+{
+	g_autofree char *socket = cri_socket(pre_start->cri_socket);
+	g_autofree char *text = NULL;
+	struct stat info;
+
+	if (!resource->host_network_only && !has_limits(resource))
+		return;
+	if (!socket)
+		text = g_strdup("no socket of a container runtime");
+	else if (stat(socket, &info) < 0)
+		text = g_strdup_printf("the container runtime's socket %s: %s", socket,
+				       g_strerror(errno));
+	if (!text)
+		return;
+	rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, resource->name, text,
+			 "host_network_only is not checked and rdma_limits are not set: set "
+			 "cri_socket (devicePlugin.criSocket of the chart)");
 }
 
 /* ---- life cycle ---- */

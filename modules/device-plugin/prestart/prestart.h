@@ -20,6 +20,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <rdmad/grpc.h>
 
 #include "prestart/gpu-ids.h"
@@ -35,6 +36,9 @@ void pre_start_configure(PreStart *pre_start, const PluginSettings *settings);
 void pre_start_begin(PreStart *pre_start, const GpuIds *gpu_ids, const Delivery *delivery);
 void pre_start_stop(PreStart *pre_start);
 
+/* Adds a finding if the resource has options for which there is no container runtime. */
+void pre_start_doctor(const PreStart *pre_start, const ResourceSettings *resource,
+		      json_t *findings);
 /* Returns whether kubelet must call PreStartContainer. */
 gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *resource);
 /* Handles a PreStartContainerRequest; replies now or within nine seconds. */
