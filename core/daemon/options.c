@@ -272,7 +272,11 @@ static gboolean options_parse(RdmadOptions *options, GPtrArray *modules, int arg
 			return FALSE;
 	}
 	if (optind < argc)
-		return options_error(error, "unknown command \"%s\"", argv[optind]);
+		return options_error(error,
+				     argc == 2
+					     ? "unknown command \"%s\""
+					     : "unexpected \"%s\": a command comes before options",
+				     argv[optind]);
 	return TRUE;
 }
 

@@ -77,7 +77,7 @@ static const struct {
 	{ "rdmad --config=", "--config needs a path" },
 	{ "rdmad --run-dir=", "--run-dir needs a path" },
 	{ "rdmad start", "unknown command \"start\"" },
-	{ "rdmad --check start", "unknown command \"start\"" },
+	{ "rdmad --check start", "unexpected \"start\": a command comes before options" },
 	{ "rdmad -m Metrics", "\"Metrics\" cannot be the name of a module" },
 	{ "rdmad -m ../x", "\"../x\" cannot be the name of a module" },
 	{ "rdmad -m a.so", "\"a.so\" cannot be the name of a module" },
