@@ -18,12 +18,16 @@ _rdmad()
 	local command=${COMP_WORDS[1]} words common="--output --json --no-headers --verbose --watch --socket --help"
 
 	case $prev in
-	-s | --socket | -c | --config | --sysroot | --module-dir | --profile-dir | --run-dir | --state-dir | --kubelet-dir)
+	-s | --socket | -b | --bundle | -c | --config | --sysroot | --module-dir | --profile-dir | --run-dir | --state-dir | --kubelet-dir)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
 	-o | --output)
 		mapfile -t COMPREPLY < <(compgen -W "table wide json yaml" -- "$cur")
+		return
+		;;
+	-m | --module)
+		mapfile -t COMPREPLY < <(compgen -W "device-plugin cni erdma kube metrics nccl" -- "$cur")
 		return
 		;;
 	--device)
@@ -64,9 +68,12 @@ _rdmad()
 		words="--key --resource-prefix --help"
 		;;
 	*:attributes) words="$common set unset" ;;
-	*:status | *:topology | *:doctor | *:commands) words="$common" ;;
-	*) words="--config --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir
+	*:doctor) words="$common --bundle --sysroot" ;;
+	*:help) words="status devices allocations attachments topology events doctor attributes commands import-config" ;;
+	*:version) words="" ;;
+	*:-*) words="--config --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir
 		--check --print-config --privileges --log-level --log-format --lock-wait --take-over" ;;
+	*) words="$common" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

@@ -18,6 +18,11 @@ complete -c rdmad -l no-headers
 complete -c rdmad -s v -l verbose
 complete -c rdmad -s w -l watch
 complete -c rdmad -s s -l socket -r -F
+complete -c rdmad -n '__fish_seen_subcommand_from allocations' -s r -l refresh
+complete -c rdmad -n '__fish_seen_subcommand_from doctor' -s b -l bundle -r -F
+complete -c rdmad -n '__fish_seen_subcommand_from import-config' -F
+complete -c rdmad -n '__fish_seen_subcommand_from import-config' -s k -l key -x
+complete -c rdmad -n '__fish_seen_subcommand_from import-config' -s p -l resource-prefix -x
 complete -c rdmad -n '__fish_seen_subcommand_from events' -s f -l follow
 complete -c rdmad -n '__fish_seen_subcommand_from events' -s n -l lines -x
 complete -c rdmad -n '__fish_seen_subcommand_from events' -l since -x

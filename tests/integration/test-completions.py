@@ -23,7 +23,8 @@ RAILS = [f"mlx5_{i}" for i in range(11)]
 FORMATS = ["table", "wide", "json", "yaml"]
 # What is typed before the tabulator, and words that the shell then shows.
 CASES = (("rdmad devices ", RAILS), ("rdmad explain mlx5_", RAILS), ("rdmad events --device ", RAILS),
-         ("rdmad status -o ", FORMATS), ("rdmad ", ["status", "doctor", "import-config", "nccl-env", "smc"]))
+         ("rdmad status -o ", FORMATS), ("rdmad doctor --b", ["--bundle"]),
+         ("rdmad allocations --r", ["--refresh"]), ("rdmad ", ["status", "doctor", "import-config", "nccl-env", "smc"]))
 
 
 ESCAPES = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")
