@@ -7,6 +7,7 @@
  */
 #define RDMAD_LOG_TOPIC "http"
 
+#include <rdmad/clock.h>
 #include <rdmad/fd.h>
 #include <rdmad/log.h>
 #include <rdmad/loop.h>
@@ -16,6 +17,7 @@
 #include "http/server.h"
 
 #define LINGER_MAX  (16u << 20)
+#define SLOW_US	    (2 * G_USEC_PER_SEC)
 #define SEND_A_TURN (64u << 10) /* limits the share of the loop's time of one response */
 
 static void connection_step(HttpConnection *c);
@@ -78,6 +80,11 @@ gboolean http_connection_is_idle(const HttpConnection *c)
 	return c->state == HTTP_STARTING || c->state == HTTP_READING || c->state == HTTP_LINGERING;
 }
 
+gboolean http_connection_is_slow(const HttpConnection *c)
+{
+	return c->state == HTTP_SENDING && rdmad_now_us() - c->sending_since_us >= SLOW_US;
+}
+
 void http_connection_answer(HttpConnection *c, guint status, const char *content_type, GBytes *body)
 {
 	RdmadHttpRequest *request = g_steal_pointer(&c->request);
@@ -100,6 +107,7 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 	/* Sending sets the awaited events.  Most responses are sent at once, and then the same events
 	 * as before are awaited, without a system call. */
 	c->state = HTTP_SENDING;
+	c->sending_since_us = rdmad_now_us();
 	http_connection_arm(c, HTTP_SEND_MS);
 	if (!c->stepping)
 		connection_step(c);

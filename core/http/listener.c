@@ -53,15 +53,38 @@ static guint listener_count_peer(const HttpListener *listener, const HttpPeer *p
 	return n;
 }
 
+/* Closes the oldest connection whose client does not read, of the address that has the most. */
+static gboolean listener_close_slow(HttpListener *listener)
+{
+	HttpConnection *slow = NULL;
+	guint most = 0;
+
+	for (GList *l = listener->connections.head; l; l = l->next) {
+		HttpConnection *c = l->data;
+		const guint n =
+			http_connection_is_slow(c) ? listener_count_peer(listener, &c->peer) : 0;
+
+		if (n > most) {
+			most = n;
+			slow = c;
+		}
+	}
+	if (slow)
+		http_connection_free(slow);
+	return slow != NULL;
+}
+
 /* One address may have a quarter of a public listener's connections.  At either limit, an idle
- * connection is closed. */
+ * connection is closed.  Otherwise four addresses could keep out kubelet's probes: a client that does
+ * not read makes room for another address. */
 static gboolean listener_make_room(HttpListener *listener, const HttpPeer *peer)
 {
 	const guint max = listener->http->places;
 
 	if (peer && listener_count_peer(listener, peer) >= MAX(max / 4, 1))
 		return listener_close_idle(listener, peer);
-	return listener->connections.length < max || listener_close_idle(listener, NULL);
+	return listener->connections.length < max || listener_close_idle(listener, NULL) ||
+	       (peer && listener_close_slow(listener));
 }
 
 /* Sends no response on a TLS listener: its client could not read plain text. */

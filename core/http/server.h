@@ -96,7 +96,8 @@ struct HttpConnection {
 	RdmadEvent *io, *deadline;
 	HttpState state;
 	GByteArray *in;
-	HttpOutput out;		   /* while SENDING */
+	HttpOutput out; /* while SENDING */
+	gint64 sending_since_us;
 	gsize scanned;		   /* of `in`, for the end of the head */
 	RdmadHttpRequest *request; /* while HANDLING, or while its body is read */
 	HttpPeer peer;
@@ -123,6 +124,8 @@ void http_connection_resume(HttpConnection *c);
 /* connection.c.  Takes the descriptor over.  `peer` is NULL on the control socket. */
 void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer);
 void http_connection_free(HttpConnection *c);
+/* Returns whether its client has not read the whole response for seconds. */
+gboolean http_connection_is_slow(const HttpConnection *c);
 /* Returns TRUE if no request is complete, so the connection may be closed to make room. */
 gboolean http_connection_is_idle(const HttpConnection *c);
 /* Replaces the request by its response, which is sent in its turn.  Takes `body` over. */

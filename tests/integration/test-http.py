@@ -130,6 +130,24 @@ class Http(unittest.TestCase):
         for sock in held:
             sock.close()
 
+    def test_clients_that_do_not_read_make_room_for_another_address(self):
+        for number in range(LIMIT):
+            sock = socket.socket()
+            self.addCleanup(sock.close)
+            # As over a network, where the kernel keeps less than a response.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1200)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.bind((f"127.0.0.{2 + number // (LIMIT // 4)}", 0))
+            sock.connect(("127.0.0.1", self.port))
+            sock.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertEqual(sock.recv(1), b"H")
+        hello = b"GET /hello HTTP/1.0\r\n\r\n"
+        self.assertEqual(self.status(hello, True), 503)
+        end = time.monotonic() + 20     # the response may take a minute
+        while (status := self.status(hello, True)) == 503 and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertEqual(status, 200)
+
     def test_an_idle_connection_makes_room_for_the_same_address_first(self):
         first, other = self.connect(True, "127.0.0.3"), self.connect(True, "127.0.0.4")
         rest = [self.connect(True, "127.0.0.3") for _ in range(LIMIT // 4)]
