@@ -125,7 +125,20 @@ static guint counters_count(const RdmadReading *reading)
 	return n;
 }
 
-/* Returns the states of the counters of `reading`, in its order, taken from `before` or new. */
+/* A group that could not be read is one counter without a name. */
+static gboolean group_is_unread(const Past *past, const RdmadReading *reading)
+{
+	for (guint i = 0; i < reading->n_counters; i++) {
+		const RdmadCounter *counter = &reading->counters[i];
+
+		if (!counter->name && counter->group == past->group && counter->port == past->port)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* Returns the states of the counters of `reading`, in its order, taken from `before` or new.  Those of
+ * groups that could not be read follow. */
 static GArray *past_follow(GArray *before, const RdmadReading *reading, UnwrapWidth width,
 			   const char *driver)
 {
@@ -146,6 +159,14 @@ static GArray *past_follow(GArray *before, const RdmadReading *reading, UnwrapWi
 			past_begin(&past, counter, width, driver);
 		}
 		g_array_append_val(now, past);
+	}
+	for (guint i = 0; i < before->len; i++) {
+		Past *past = &g_array_index(before, Past, i);
+
+		if (!past->name || !group_is_unread(past, reading))
+			continue;
+		g_array_append_val(now, *past);
+		past->name = NULL;
 	}
 	return now;
 }
@@ -207,15 +228,15 @@ static gboolean same_run(const Past *a, const Past *b)
 	return a->group == b->group && a->port == b->port;
 }
 
-/* `counters` has one counter for each state. */
-static void past_apply_all(GArray *array, RdmadCounter **counters)
+/* The `n` counters have the first states. */
+static void past_apply_all(GArray *array, RdmadCounter **counters, guint n)
 {
 	Past *past = (Past *)(gpointer)array->data;
 
-	for (guint from = 0, to; from < array->len; from = to) {
+	for (guint from = 0, to; from < n; from = to) {
 		gboolean reset;
 
-		for (to = from + 1; to < array->len && same_run(&past[from], &past[to]);)
+		for (to = from + 1; to < n && same_run(&past[from], &past[to]);)
 			to++;
 		reset = run_was_reset(&past[from], (const RdmadCounter *const *)&counters[from],
 				      to - from);
@@ -238,5 +259,5 @@ void unwrap_reading(Unwrap *unwrap, RdmadReading *reading, UnwrapWidth width, co
 	for (guint i = 0; i < reading->n_counters; i++)
 		if (counter_counts(&reading->counters[i]))
 			counters[n++] = &reading->counters[i];
-	past_apply_all(unwrap->past, counters);
+	past_apply_all(unwrap->past, counters, n);
 }

@@ -35,7 +35,7 @@ static const struct Condition {
 /* Counters begin again with the driver. */
 static gboolean mark_precedes(const LossMark *before, const LossMark *after)
 {
-	if (after->read_us - before->read_us > WINDOW_US ||
+	if (after->read_us - before->read_us > WINDOW_US || after->known != before->known ||
 	    after->packets.received < before->packets.received ||
 	    after->packets.transmitted < before->packets.transmitted)
 		return FALSE;
@@ -50,8 +50,12 @@ void port_losses_take(PortLosses *losses, const PortError errors[PORT_ERROR_KIND
 {
 	LossMark mark = { .read_us = read_us, .packets = *packets };
 
-	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
+	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++) {
 		mark.errors[kind] = errors[kind].total;
+		mark.known |= errors[kind].known ? OF(kind) : 0;
+	}
+	if ((losses->last.known & ~mark.known) && read_us - losses->last.read_us <= WINDOW_US)
+		return;
 	if (!mark_precedes(&losses->last, &mark))
 		losses->older = losses->newer = mark;
 	losses->last = mark;

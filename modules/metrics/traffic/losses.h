@@ -11,6 +11,7 @@
 typedef struct {
 	gint64 read_us; /* monotonic; 0: none */
 	guint64 errors[PORT_ERROR_KINDS];
+	guint known; /* bit N: `errors[N]` was read */
 	PortTraffic packets;
 } LossMark;
 
@@ -19,7 +20,8 @@ typedef struct {
 	LossMark older, newer, last;
 } PortLosses;
 
-/* `packets`: of port_packets_read(). */
+/* `packets`: of port_packets_read().  A reading without a kind of errors that the last one had is left
+ * out: its counters may be unreadable for a while. */
 void port_losses_take(PortLosses *losses, const PortError errors[PORT_ERROR_KINDS],
 		      const PortTraffic *packets, gint64 read_us);
 /* Adds a finding for each condition that holds. */

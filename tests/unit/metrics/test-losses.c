@@ -157,12 +157,28 @@ static void test_readings_that_ended_say_nothing(void)
 	assert_found(&losses, 431 * S, "");
 }
 
+static void test_errors_that_were_unreadable_once_are_no_new_ones(void)
+{
+	const PortError unread[PORT_ERROR_KINDS] = { 0 };
+	const PortTraffic packets = { "packets", 7, 9 };
+	PortLosses losses = { 0 };
+
+	take(&losses, &broken, 0, 100 * S);
+	port_losses_take(&losses, unread, &packets, 130 * S);
+	take(&losses, &broken, 0, 160 * S);
+	assert_found(&losses, 160 * S, "");
+	take(&losses, &broken, 1, 190 * S);
+	assert_found(&losses, 190 * S,
+		     "port 1 had connections that broke after all retries: 1 in 90 s");
+}
+
 #define TEST(name) UNIT_TEST("/losses/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
 	UNIT_CASES("/losses/", cases, test_case),
 	TEST(an_error_is_forgotten_after_five_minutes),
 	TEST(counters_that_begin_again_are_no_errors),
+	TEST(errors_that_were_unreadable_once_are_no_new_ones),
 	TEST(readings_that_ended_say_nothing),
 	{ NULL },
 };

@@ -135,6 +135,18 @@ static void test_what_could_not_be_read_is_remembered(void)
 	g_assert_cmpuint(read_one(unwrap, &now, 1, 0), ==, ROUND + 20);
 }
 
+static void test_a_group_that_could_not_be_read_is_remembered(void)
+{
+	g_autoptr(Unwrap) unwrap = unwrap_new();
+
+	read_one(unwrap, &(Said){ .name = "a32", .value = ROUND - 1 }, 1, 0);
+	read_one(unwrap, &(Said){ .name = "a32", .value = 5 }, 1, 0);
+	for (guint i = 0; i < 2; i++)
+		read_one(unwrap, &(Said){ .errnum = EMFILE }, 1, 0);
+	g_assert_cmpuint(read_one(unwrap, &(Said){ .name = "a32", .value = 7 }, 1, 0), ==,
+			 ROUND + 7);
+}
+
 static void test_what_is_no_longer_there_is_forgotten(void)
 {
 	g_autoptr(Unwrap) unwrap = unwrap_new();
@@ -171,6 +183,8 @@ const UnitTest unit_tests[] = {
 		  test_ports_tell_nothing_about_each_other),
 	UNIT_TEST("/metrics/unwrap/what could not be read is remembered",
 		  test_what_could_not_be_read_is_remembered),
+	UNIT_TEST("/metrics/unwrap/a group that could not be read is remembered",
+		  test_a_group_that_could_not_be_read_is_remembered),
 	UNIT_TEST("/metrics/unwrap/what is no longer there is forgotten",
 		  test_what_is_no_longer_there_is_forgotten),
 	UNIT_TEST("/metrics/unwrap/counters may come and change places",
