@@ -50,12 +50,25 @@ static void names_add(PodNames *names, const char *name)
 				    pod_name_new(directory.pod_namespace, directory.pod_name));
 }
 
+static gboolean error_may_pass(const GError *error)
+{
+	return g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_MFILE) ||
+	       g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NFILE) ||
+	       g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOMEM) ||
+	       g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_IO);
+}
+
+/* Returns NULL if the directory cannot be opened now. */
 static PodNames *names_read(const char *directory, gint64 now_us)
 {
-	g_autoptr(GDir) dir = g_dir_open(directory, 0, NULL);
-	PodNames *names = g_new0(PodNames, 1);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GDir) dir = g_dir_open(directory, 0, &error);
+	PodNames *names;
 	const char *entry;
 
+	if (error && error_may_pass(error))
+		return NULL;
+	names = g_new0(PodNames, 1);
 	names->refs = 1;
 	names->read_us = now_us;
 	names->by_uid = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -95,6 +108,8 @@ PodNames *pod_names_follow(PodNames *old, const char *directory, const char *uid
 	if (pod_names_lookup(old, uid) || (recent && g_hash_table_contains(old->missing, uid)))
 		return pod_names_ref(old);
 	names = names_read(directory, now_us);
+	if (!names)
+		return old ? pod_names_ref(old) : NULL;
 	if (recent)
 		names_copy_missing(names, old);
 	names_add_missing(names, uid);

@@ -9,7 +9,7 @@
 #define DEVICES_MAX    256
 #define TIMEOUT_MS     10000
 #define TIMEOUT_MIN_MS 100
-#define TIMEOUT_MAX_MS 300000
+#define TIMEOUT_MAX_MS 285000 /* below HTTP_ANSWER_MS: what is there by then is still sent */
 #define OPEN_FILES     512
 #define OPEN_FILES_MAX 4096
 #define POD_LOG_DIR    "/var/log/pods"

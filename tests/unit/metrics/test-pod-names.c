@@ -3,6 +3,7 @@
 
 #include <glib/gstdio.h>
 
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 #define UID    "0f3c2ab1-1d9c-4bfb-9c3c-5d1f0a3c77aa"
@@ -87,6 +88,22 @@ static void test_a_known_uid_reads_nothing(Fixture *fixture, gconstpointer data)
 	g_assert_true(first == second);
 }
 
+static void test_a_lack_of_descriptors_tells_nothing(Fixture *fixture, gconstpointer data)
+{
+	g_autoptr(PodNames) first = NULL, second = NULL, third = NULL;
+	rlim_t before;
+
+	directory_add(fixture, "a_b_" UID);
+	directory_add(fixture, "c_d_" STATIC);
+	first = pod_names_follow(NULL, fixture->directory, "other", 0);
+	before = limit_descriptors(0);
+	second = pod_names_follow(first, fixture->directory, "another", 1);
+	limit_descriptors(before);
+	g_assert_true(second == first);
+	third = pod_names_follow(NULL, fixture->directory, STATIC, 2);
+	assert_pod(third, STATIC, "c", "d");
+}
+
 static void test_a_new_pod_is_found_at_once(Fixture *fixture, gconstpointer data)
 {
 	g_autoptr(PodNames) first = NULL, second = NULL;
@@ -131,6 +148,8 @@ const UnitTest unit_tests[] = {
 			  set_up, test_names_that_are_none_are_left_out, tear_down),
 	UNIT_FIXTURE_TEST("/metrics/pod-names/a known uid reads nothing", Fixture, NULL, set_up,
 			  test_a_known_uid_reads_nothing, tear_down),
+	UNIT_FIXTURE_TEST("/metrics/pod-names/a lack of descriptors tells nothing", Fixture, NULL,
+			  set_up, test_a_lack_of_descriptors_tells_nothing, tear_down),
 	UNIT_FIXTURE_TEST("/metrics/pod-names/a new pod is found at once", Fixture, NULL, set_up,
 			  test_a_new_pod_is_found_at_once, tear_down),
 	UNIT_FIXTURE_TEST("/metrics/pod-names/what was not found is looked for again later",
