@@ -379,7 +379,7 @@ class Usage(Case):
     WRONG = [
         (["--bogus"], 2, "unknown option '--bogus'; see rdmad --help"),
         (["-m"], 2, "needs a value"),
-        (["start"], 2, 'unknown command "start"'),
+        (["start"], 2, 'unexpected "start": a command comes before options'),
         (["-m", "No"], 2, "cannot be the name of a module"),
         (["-m", "absent"], 2, "module absent: .*absent.so: no such file"),
         (["-m", "wrong-abi"], 2, "made for module ABI 4711"),
