@@ -106,13 +106,15 @@ static void check_modules(const RdmadServices *services, json_t *findings)
 
 static void check_executor(const RdmadServices *services, json_t *findings)
 {
-	g_autofree char *lacks = rdmad_capabilities_text(services->executor_lacks);
+	g_autofree char *lacks = NULL;
 
-	if (services->executor_lacks)
-		doctor_say(findings, RDMAD_FINDING_PROBLEM, "executor",
-			   "`rdmad --privileges` tells what for; the package rdmad-cni, drop-ins "
-			   "of rdmad.service and the chart's `modules` give them",
-			   "rdmad was started without %s", lacks);
+	if (!services->executor_lacks)
+		return;
+	lacks = rdmad_capabilities_text(services->executor_lacks);
+	doctor_say(findings, RDMAD_FINDING_PROBLEM, "executor",
+		   "`rdmad --privileges` tells what for; the package rdmad-cni, drop-ins of "
+		   "rdmad.service and the chart's `modules` give them",
+		   "rdmad was started without %s", lacks);
 }
 
 static void check_database_file(const DoctorFiles *files, json_t *findings)

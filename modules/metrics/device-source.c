@@ -181,7 +181,7 @@ DeviceTask *device_source_task(const DeviceSource *source)
 	task->reader = rdmad_counter_reader_ref(source->reader);
 	task->unwrap = unwrap_ref(source->unwrap);
 	task->device = rdmad_device_ref(source->device);
-	task->pods = context->pods ? pod_names_ref(context->pods) : NULL;
+	task->pods = pod_names_ref(context->pods);
 	task->pod_log_dir = g_strdup(context->settings->pod_log_dir);
 	return task;
 }

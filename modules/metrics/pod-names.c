@@ -16,7 +16,8 @@ struct PodNames {
 
 PodNames *pod_names_ref(PodNames *names)
 {
-	g_atomic_int_inc(&names->refs);
+	if (names)
+		g_atomic_int_inc(&names->refs);
 	return names;
 }
 
@@ -109,7 +110,7 @@ PodNames *pod_names_follow(PodNames *old, const char *directory, const char *uid
 		return pod_names_ref(old);
 	names = names_read(directory, now_us);
 	if (!names)
-		return old ? pod_names_ref(old) : NULL;
+		return pod_names_ref(old);
 	if (recent)
 		names_copy_missing(names, old);
 	names_add_missing(names, uid);

@@ -14,6 +14,7 @@ typedef struct {
 	const char *namespace, *name;
 } PodName;
 
+/* `names` may be NULL. */
 PodNames *pod_names_ref(PodNames *names);
 void pod_names_unref(PodNames *names);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PodNames, pod_names_unref)

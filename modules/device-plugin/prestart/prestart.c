@@ -281,6 +281,11 @@ static gboolean has_limits(const ResourceSettings *settings)
 	return settings->limits.hca_handle || settings->limits.hca_object;
 }
 
+static gboolean needs_runtime(const ResourceSettings *settings)
+{
+	return settings->host_network_only || has_limits(settings);
+}
+
 static void limits_done(gpointer result, const GError *error, gpointer data)
 {
 	Start *start = data;
@@ -387,8 +392,7 @@ static void start_pods_listed(Start *start, const GError *error)
 	start->pod_namespace = g_strdup(holder->pod_namespace);
 	start->pod_name = g_strdup(holder->pod_name);
 	start->container = g_strdup(holder->container);
-	if (start->settings->host_network_only || has_limits(start->settings) ||
-	    sandbox_is_needed(start))
+	if (needs_runtime(start->settings) || sandbox_is_needed(start))
 		start_query_runtime(start);
 	else
 		start_prepare(start, NULL);
@@ -461,7 +465,7 @@ void pre_start_serve(PreStart *pre_start, ResourceSettings *resource, RdmadGrpcC
 
 gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *resource)
 {
-	return pre_start->prestart || resource->host_network_only || has_limits(resource) ||
+	return pre_start->prestart || needs_runtime(resource) ||
 	       rdmad_preparations_wanted(rdmad_module_preparations(pre_start->self));
 }
 
@@ -473,7 +477,7 @@ void pre_start_doctor(const PreStart *pre_start, const ResourceSettings *resourc
 	g_autofree char *text = NULL;
 	struct stat info;
 
-	if (!resource->host_network_only && !has_limits(resource))
+	if (!needs_runtime(resource))
 		return;
 	if (!socket)
 		text = g_strdup("no socket of a container runtime");

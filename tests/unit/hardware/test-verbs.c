@@ -174,7 +174,7 @@ static void test_opening_is_tried_again_after_a_lack_of_descriptors(Fixture *f, 
 	g_assert_cmpstr(problem, ==, "libibverbs: Too many open files");
 	g_assert_cmpuint(hints_within(f, 10000), ==, 1);
 	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), !=, "libibverbs: Too many open files");
-	/* What is missing now does not pass. */
+	/* The lack of a provider does not pass. */
 	scan(f, device(3, TRUE));
 	g_assert_cmpuint(hints_within(f, 200), ==, 0);
 }
