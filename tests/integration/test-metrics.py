@@ -36,7 +36,7 @@ SLOW_FILES = sys.argv[4]
 MACHINES = sorted(os.path.basename(path).removesuffix(".machine")
                   for path in glob.glob(os.path.join(HERE, "../machines/*.machine")))
 FRESH_S = 1.0
-SLACK_S = 4.0    # for machines with other things to do
+SLACK_S = 1.0    # for machines with other things to do
 PATIENCE = 60
 SCRAPES = int(os.environ.get("RDMAD_TEST_SCRAPES", 20000 if os.environ.get("RDMAD_TEST_SLOW") else 2000))
 
@@ -280,6 +280,9 @@ class SlowTest(MetricsCase):
         self.let_it_age()
         self.slow.rules(True)
         series, seconds = self.timed(timeout=10)
+        if seconds >= 10 + SLACK_S:     # a busy machine may be late once
+            self.let_it_age()
+            series, seconds = self.timed(timeout=10)
         self.assertLess(seconds, 10 + SLACK_S)
         self.assertEqual(self.success(series),
                          {device: int(device != "mlx5_0") for device in self.devices()})

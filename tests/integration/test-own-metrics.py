@@ -74,7 +74,7 @@ class OwnMetricsTest(PluginCase):
         # The names of the pods may be written between the two.
         self.wait_for(lambda: self.scrape()["rdmad_state_size_bytes",] == self.state_size(), "size of the database")
         # The histogram's sum is of what a call takes, not of what it waits for.
-        self.assertLess(now["rdmad_allocate_duration_seconds_sum",], 30)
+        self.assertLess(now["rdmad_allocate_duration_seconds_sum",], 3)
 
     def test_registering_is_a_call_of_ours(self):
         self.start(registry=False)
@@ -113,9 +113,13 @@ class OwnMetricsTest(PluginCase):
         self.start()
         self.scrape()
         proc = f"/proc/{self.daemon.pid}/"
+
+        def differ():
+            return abs(self.scrape()["process_open_fds",] - len(os.listdir(proc + "fd")))
+
+        # One of them is the scrape's own directory, or not any more; kubelet may still close a connection.
+        self.wait_for(lambda: differ() <= 2, "number of descriptors")
         now = self.scrape()
-        # The scrape has a directory of its own, and kubelet may have a connection that it closes.
-        self.assertAlmostEqual(now["process_open_fds",], len(os.listdir(proc + "fd")), delta=3)
         with open(proc + "statm", encoding="ascii") as file:
             virtual, resident = (int(word) * os.sysconf("SC_PAGESIZE")
                                  for word in file.read().split()[:2])

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 
@@ -117,13 +118,16 @@ class ReadinessTest(PluginCase):
         self.assertRegex(self.line("state"), words)
 
     def refuse_one(self, words):
+        self.refused = time.monotonic()
         with self.assertRaises(AdmissionError) as refused:
             self.kubelet.allocate("ml/a", HCA, 1)
         self.assertRegex(str(refused.exception), words)
         self.wait_unready(words)
 
     def well_again(self):
-        # Without another Allocate.
+        # It is not tried again with each question, but after 10 s it is without another Allocate.
+        status, took = self.get("/readyz")[0], time.monotonic() - self.refused
+        self.assertTrue(status == 503 or took >= 9, (status, took))
         self.wait_for(lambda: self.get("/readyz")[0] == 200, "readiness")
         self.kubelet.allocate("ml/b", HCA, 1)
 

@@ -132,7 +132,7 @@ class RollingUpdateTest(PluginCase):
             self.start_over()
             return took
 
-        self.check_soon(attempt, 4 if wait_first and not INSTRUMENTED else PATIENCE)
+        self.check_soon(attempt, 2 if wait_first and not INSTRUMENTED else PATIENCE)
 
     def test_a_successor_that_waits_takes_over_from_a_killed_one(self):
         self.check_hand_over(signal.SIGKILL, True)
