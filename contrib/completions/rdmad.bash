@@ -15,6 +15,7 @@ _rdmad_devices()
 _rdmad()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local commands="status devices explain allocations attachments topology events smc nccl-env doctor attributes commands import-config version help"
 	local command=${COMP_WORDS[1]} words common="--output --json --no-headers --verbose --watch --socket --help"
 
 	case $prev in
@@ -49,7 +50,7 @@ _rdmad()
 	esac
 	case $COMP_CWORD:$command in
 	1:*)
-		words="status devices explain allocations attachments topology events smc nccl-env doctor attributes commands import-config version help --config"
+		words="$commands --config"
 		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
 		words+=" --print-config --privileges --log-level --log-format --lock-wait --take-over --version --help"
 		;;
@@ -69,7 +70,7 @@ _rdmad()
 		;;
 	*:attributes) words="$common set unset" ;;
 	*:doctor) words="$common --bundle --sysroot" ;;
-	*:help) words="status devices allocations attachments topology events doctor attributes commands import-config" ;;
+	*:help) words="$commands" ;;
 	*:version) words="" ;;
 	*:-*) words="--config --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir
 		--check --print-config --privileges --log-level --log-format --lock-wait --take-over" ;;
