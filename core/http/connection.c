@@ -17,7 +17,6 @@
 #include "http/server.h"
 
 #define LINGER_MAX  (16u << 20)
-#define SLOW_US	    (2 * G_USEC_PER_SEC)
 #define SEND_A_TURN (64u << 10) /* limits the share of the loop's time of one response */
 
 static void connection_step(HttpConnection *c);
@@ -80,9 +79,9 @@ gboolean http_connection_is_idle(const HttpConnection *c)
 	return c->state == HTTP_STARTING || c->state == HTTP_READING || c->state == HTTP_LINGERING;
 }
 
-gboolean http_connection_is_slow(const HttpConnection *c)
+gboolean http_connection_is_slow(const HttpConnection *c, gint64 patience_us)
 {
-	return c->state == HTTP_SENDING && rdmad_now_us() - c->sending_since_us >= SLOW_US;
+	return c->state == HTTP_SENDING && rdmad_now_us() - c->sending_since_us >= patience_us;
 }
 
 void http_connection_answer(HttpConnection *c, guint status, const char *content_type, GBytes *body)
@@ -411,7 +410,7 @@ static void connection_expired(gpointer data)
 		return;
 	}
 	if (c->state == HTTP_WAITING) {
-		http_connection_refuse(c, 503, "too many answers are built for this address");
+		http_connection_refuse(c, 503, "too many answers come before this one");
 		return;
 	}
 	if (c->state == HTTP_CHECKING) {

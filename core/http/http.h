@@ -8,6 +8,9 @@ typedef struct {	       /* 0: the default in parentheses */
 	guint idle_ms;	       /* (30000) */
 	gsize max_header;      /* (16 KiB) */
 	gsize max_body;	       /* (1 MiB) */
+	/* (8 MiB) of responses that public clients have not read; beyond them no further one is
+	 * built. */
+	gsize max_unsent;
 } RdmadHttpLimits;
 
 /* Loads OBJECT.so, a part of this rdmad (base/part.h), which is never unloaded.  Returns the symbol,

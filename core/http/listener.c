@@ -15,6 +15,7 @@
 
 #define ACCEPTS_A_TURN 16
 #define RETRY_MS       1000u
+#define PLACE_US       (2 * G_USEC_PER_SEC) /* who has not read for so long may lose its place */
 #define BUSY_ANSWER                                                                                \
 	"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"                   \
 	"Content-Length: 33\r\nRetry-After: 1\r\nConnection: close\r\n\r\n{\"error\":\"too many "  \
@@ -53,16 +54,30 @@ static guint listener_count_peer(const HttpListener *listener, const HttpPeer *p
 	return n;
 }
 
-/* Closes the oldest connection whose client does not read, of the address that has the most. */
-static gboolean listener_close_slow(HttpListener *listener)
+gsize http_listener_unsent(const HttpListener *listener)
+{
+	gsize size = 0;
+
+	if (listener->scope == RDMAD_HTTP_LOCAL)
+		return 0;
+	for (const GList *l = listener->connections.head; l; l = l->next)
+		size += http_output_unsent(&((const HttpConnection *)l->data)->out);
+	return size;
+}
+
+/* Closes the oldest one, of the address that has the most connections. */
+gboolean http_listener_close_slow(HttpListener *listener, gint64 patience_us)
 {
 	HttpConnection *slow = NULL;
 	guint most = 0;
 
+	if (listener->scope == RDMAD_HTTP_LOCAL)
+		return FALSE;
 	for (GList *l = listener->connections.head; l; l = l->next) {
 		HttpConnection *c = l->data;
-		const guint n =
-			http_connection_is_slow(c) ? listener_count_peer(listener, &c->peer) : 0;
+		const guint n = http_connection_is_slow(c, patience_us)
+					? listener_count_peer(listener, &c->peer)
+					: 0;
 
 		if (n > most) {
 			most = n;
@@ -84,7 +99,7 @@ static gboolean listener_make_room(HttpListener *listener, const HttpPeer *peer)
 	if (peer && listener_count_peer(listener, peer) >= MAX(max / 4, 1))
 		return listener_close_idle(listener, peer);
 	return listener->connections.length < max || listener_close_idle(listener, NULL) ||
-	       (peer && listener_close_slow(listener));
+	       http_listener_close_slow(listener, PLACE_US);
 }
 
 /* Sends no response on a TLS listener: its client could not read plain text. */

@@ -21,6 +21,11 @@ guint http_output_rest(const HttpOutput *out, gsize max, struct iovec parts[2])
 	return n + add_rest(&parts[n], body, MIN(out->body_size, body_end), of_body);
 }
 
+gsize http_output_unsent(const HttpOutput *out)
+{
+	return out->head_size + out->body_size - out->sent;
+}
+
 void http_output_clear(HttpOutput *out)
 {
 	g_free(out->head);

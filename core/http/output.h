@@ -14,4 +14,5 @@ typedef struct {
 
 /* Gets the unsent bytes, up to `max`.  Returns the number of parts; 0: all is sent. */
 guint http_output_rest(const HttpOutput *out, gsize max, struct iovec parts[2]);
+gsize http_output_unsent(const HttpOutput *out);
 void http_output_clear(HttpOutput *out);

@@ -18,6 +18,10 @@
 #include "http/fetch.h"
 #include "http/server.h"
 
+/* The age of an unread response that is closed when the memory for responses is used up.  Probes of kubelet,
+ * which take a second at most, wait behind it. */
+#define UNREAD_US (500 * G_TIME_SPAN_MILLISECOND)
+
 static void route_free(gpointer data)
 {
 	HttpRoute *route = data;
@@ -30,6 +34,34 @@ static void route_free(gpointer data)
 static void listener_free(gpointer data)
 {
 	http_listener_free(data);
+}
+
+static gsize http_unsent(const RdmadHttp *http)
+{
+	gsize size = 0;
+
+	for (guint i = 0; i < http->listeners->len; i++)
+		size += http_listener_unsent(http->listeners->pdata[i]);
+	return size;
+}
+
+static gboolean http_close_slow(const RdmadHttp *http)
+{
+	for (guint i = 0; i < http->listeners->len; i++)
+		if (http_listener_close_slow(http->listeners->pdata[i], UNREAD_US))
+			return TRUE;
+	return FALSE;
+}
+
+/* Responses that clients do not read must not fill the memory. */
+static gboolean http_has_room(gpointer data)
+{
+	const RdmadHttp *http = data;
+
+	while (http_unsent(http) >= http->limits.max_unsent)
+		if (!http_close_slow(http))
+			return FALSE;
+	return TRUE;
 }
 
 RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError **error)
@@ -45,10 +77,11 @@ RdmadHttp *rdmad_http_new(RdmadLoop *loop, const RdmadHttpLimits *limits, GError
 	http->limits.idle_ms = http->limits.idle_ms ?: 30000;
 	http->limits.max_header = http->limits.max_header ?: 16 << 10;
 	http->limits.max_body = http->limits.max_body ?: 1 << 20;
+	http->limits.max_unsent = http->limits.max_unsent ?: 8 << 20;
 	http->routes = g_ptr_array_new_with_free_func(route_free);
 	http->listeners = g_ptr_array_new_with_free_func(listener_free);
 	http->webs = g_ptr_array_new();
-	http->turns = http_turns_new(loop, http_connection_handle);
+	http->turns = http_turns_new(loop, http_connection_handle, http_has_room, http);
 	return http;
 }
 

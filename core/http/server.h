@@ -124,8 +124,8 @@ void http_connection_resume(HttpConnection *c);
 /* connection.c.  Takes the descriptor over.  `peer` is NULL on the control socket. */
 void http_connection_new(HttpListener *listener, int fd, const HttpPeer *peer);
 void http_connection_free(HttpConnection *c);
-/* Returns whether its client has not read the whole response for seconds. */
-gboolean http_connection_is_slow(const HttpConnection *c);
+/* Returns whether its client has not read the whole response for that time. */
+gboolean http_connection_is_slow(const HttpConnection *c, gint64 patience_us);
 /* Returns TRUE if no request is complete, so the connection may be closed to make room. */
 gboolean http_connection_is_idle(const HttpConnection *c);
 /* Replaces the request by its response, which is sent in its turn.  Takes `body` over. */
@@ -141,6 +141,11 @@ void http_request_free(RdmadHttpRequest *request);
 HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char *name,
 				RdmadHttpScope scope, int fd, GError **error);
 guint http_listener_parked(const HttpListener *listener);
+/* Returns the bytes of responses that clients have not read; 0 for the control socket. */
+gsize http_listener_unsent(const HttpListener *listener);
+/* Closes a connection whose client has not read its response for that time.  Returns FALSE if there is none,
+ * and for the control socket. */
+gboolean http_listener_close_slow(HttpListener *listener, gint64 patience_us);
 void http_listener_free(HttpListener *listener);
 
 /* socket.c: returns a listening descriptor, or -1. */

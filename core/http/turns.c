@@ -11,11 +11,15 @@ struct HttpClient {
 	gboolean in_order;
 };
 
+#define FULL_MS 100u /* until the next look for room */
+
 struct HttpTurns {
 	GHashTable *clients; /* HttpClient by its peer */
 	GQueue order;	     /* HttpClient with a waiting request that may be built, next first */
 	RdmadEvent *next;
 	void (*take)(HttpConnection *c);
+	gboolean (*has_room)(gpointer data);
+	gpointer data;
 };
 
 static HttpClient *client_get(HttpTurns *turns, const HttpPeer *peer)
@@ -56,6 +60,10 @@ static void turns_next(gpointer data)
 
 	if (!client)
 		return;
+	if (!turns->has_room(turns->data)) {
+		rdmad_event_arm(turns->next, FULL_MS);
+		return;
+	}
 	c = g_queue_peek_head(&client->waiting);
 	g_queue_unlink(&client->waiting, &c->turn.node);
 	c->turn.building = TRUE;
@@ -88,12 +96,15 @@ void http_turns_leave(HttpTurns *turns, HttpConnection *c)
 	client_update(turns, client);
 }
 
-HttpTurns *http_turns_new(RdmadLoop *loop, void (*take)(HttpConnection *c))
+HttpTurns *http_turns_new(RdmadLoop *loop, void (*take)(HttpConnection *c),
+			  gboolean (*has_room)(gpointer data), gpointer data)
 {
 	HttpTurns *turns = g_new0(HttpTurns, 1);
 
 	turns->clients = g_hash_table_new_full(http_peer_hash, http_peer_equal, NULL, g_free);
 	turns->take = take;
+	turns->has_room = has_room;
+	turns->data = data;
 	turns->next = rdmad_loop_add_timer(loop, NULL, turns_next, turns);
 	rdmad_event_set_low(turns->next);
 	return turns;

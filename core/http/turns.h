@@ -4,7 +4,8 @@
  *
  * Addresses take turns: each iteration of the loop starts one response.  A request thus waits for
  * at most one response of every other address, however many requests that has.  At most
- * HTTP_BUILDS_MAX responses of one address are built at a time; further requests are queued.
+ * HTTP_BUILDS_MAX responses of one address are built at a time; further requests are queued.  All
+ * requests wait while there is no room for a response.
  */
 #pragma once
 
@@ -23,7 +24,9 @@ typedef struct {
 	gboolean building;
 } HttpTurn;
 
-HttpTurns *http_turns_new(RdmadLoop *loop, void (*take)(HttpConnection *c));
+/* `has_room` returns whether a response may be built now. */
+HttpTurns *http_turns_new(RdmadLoop *loop, void (*take)(HttpConnection *c),
+			  gboolean (*has_room)(gpointer data), gpointer data);
 void http_turns_free(HttpTurns *turns);
 /* Calls `take` in a later iteration of the loop. */
 void http_turns_wait(HttpTurns *turns, HttpConnection *c);

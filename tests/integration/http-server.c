@@ -27,6 +27,11 @@ static void answer_large(RdmadHttpRequest *request, gpointer data)
 	rdmad_http_reply_take(request, 200, "text/plain", g_strnfill(4 << 20, 'x'), 4 << 20);
 }
 
+static void answer_huge(RdmadHttpRequest *request, gpointer data)
+{
+	rdmad_http_reply_take(request, 200, "text/plain", g_strnfill(16 << 20, 'x'), 16 << 20);
+}
+
 static void answer_page(RdmadHttpRequest *request, gpointer data)
 {
 	rdmad_http_add_header(request, "content-security-policy", "script-src 'self'");
@@ -60,8 +65,9 @@ static const struct {
 	RdmadHttpHandler handler;
 } routes[] = {
 	{ "GET", "/hello", answer_hello },   { "GET", "/large", answer_large },
-	{ "GET", "/page", answer_page },     { "GET", "/never", answer_never },
-	{ "GET", "/parked", answer_parked }, { "POST", "/body", answer_body },
+	{ "GET", "/huge", answer_huge },     { "GET", "/page", answer_page },
+	{ "GET", "/never", answer_never },   { "GET", "/parked", answer_parked },
+	{ "POST", "/body", answer_body },
 };
 
 static gboolean serve(RdmadHttp *http, const char *socket, const char *port, const char *web_config,
@@ -89,7 +95,9 @@ static gconstpointer load(const char *object, const char *symbol, gpointer data,
 
 int main(int argc, char **argv)
 {
-	const RdmadHttpLimits limits = { .max_connections = 8, .idle_ms = 6000 };
+	const RdmadHttpLimits limits = { .max_connections = 8,
+					 .idle_ms = 6000,
+					 .max_unsent = 40 << 20 };
 	g_autoptr(RdmadLoop) loop = rdmad_loop_new();
 	g_autoptr(GError) error = NULL;
 	RdmadWorkers *workers = rdmad_workers_new(loop, 4, NULL);

@@ -20,6 +20,8 @@ from ports import free_port  # noqa: E402
 SERVER = sys.argv[1]
 LIMIT = 8           # connections a listener, as http-server.c has it
 IDLE_S = 6
+UNSENT_MIB = 40     # likewise
+HUGE_MIB = 16       # of its /huge
 
 
 class Http(unittest.TestCase):
@@ -104,7 +106,7 @@ class Http(unittest.TestCase):
                 if i % 50 == 0:  # the kernel's queue is no longer than that of the server
                     self.assert_served(tcp)
             self.assert_served(tcp)
-            self.assertLess(len(os.listdir(f"/proc/{self.process.pid}/fd")), 2 * LIMIT + 16)
+            self.assertLess(self.descriptors(), 2 * LIMIT + 16)
             for sock in idle:
                 sock.close()
 
@@ -130,17 +132,32 @@ class Http(unittest.TestCase):
         for sock in held:
             sock.close()
 
+    def unread(self, path, number):
+        """A connection whose client does not read the response, as over a network: the kernel keeps little of it."""
+        sock = socket.socket()
+        self.addCleanup(sock.close)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1200)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.bind((f"127.0.0.{2 + number // (LIMIT // 4)}", 0))
+        sock.connect(("127.0.0.1", self.port))
+        sock.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return sock
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def test_responses_that_nobody_reads_are_bounded(self):
+        self.settle(True)
+        before = self.descriptors()
+        for sock in [self.unread(b"/huge", number) for number in range(LIMIT)]:
+            sock.settimeout(20)
+            self.assertEqual(sock.recv(1), b"H")    # those before it have been closed
+        self.assertLessEqual(self.descriptors() - before, UNSENT_MIB // HUGE_MIB + 1)
+        self.assert_served(tcp=True)
+
     def test_clients_that_do_not_read_make_room_for_another_address(self):
         for number in range(LIMIT):
-            sock = socket.socket()
-            self.addCleanup(sock.close)
-            # As over a network, where the kernel keeps less than a response.
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1200)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            sock.bind((f"127.0.0.{2 + number // (LIMIT // 4)}", 0))
-            sock.connect(("127.0.0.1", self.port))
-            sock.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            self.assertEqual(sock.recv(1), b"H")
+            self.assertEqual(self.unread(b"/large", number).recv(1), b"H")
         hello = b"GET /hello HTTP/1.0\r\n\r\n"
         self.assertEqual(self.status(hello, True), 503)
         end = time.monotonic() + 20     # the response may take a minute
