@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *	request -> collector_request -> (snapshot) -> answer on a worker -> reply
+ *	request -> collector_request -> (snapshot) -> rendering on a worker -> replies
  *
  * At most two responses are rendered at a time, whatever the number of requests: each may be
- * megabytes.
+ * megabytes.  Scrapes that wait for a rendering share it if they want the same text.
  */
 #include "scrapes.h"
 
@@ -25,13 +25,25 @@
 
 #define PATH		 "/metrics"
 #define SCRAPES_MAX	 40u
-#define ANSWERS_MAX	 2u
+#define RENDERINGS_MAX	 2u
 #define TIMEOUT_MIN_S	 0.1
 #define TIMEOUT_MAX_S	 300.0
 #define MARGIN_MIN_S	 0.05 /* time to render, send and parse the response ... */
 #define MARGIN_PER_CENT	 5    /* ... within the scraper's timeout */
 #define RETRY_AFTER_TEXT "1"
 #define MISSING_MAX	 64u
+
+/* A response that a worker renders.  The job runs on when all of its scrapes have gone. */
+typedef struct {
+	Scrapes *scrapes;
+	GList node; /* in `renderings` */
+	Snapshot *snapshot;
+	ExpositionFormat format;
+	gboolean gzip;
+	gint64 began_us; /* of the oldest scrape */
+	RdmadJob *job;
+	GQueue waiting; /* Scrape */
+} Rendering;
 
 typedef struct {
 	Scrapes *scrapes;
@@ -42,9 +54,8 @@ typedef struct {
 	gint64 began_us;
 	CollectorRequest *collecting; /* NULL: collected */
 	Snapshot *snapshot;
-	RdmadJob *job;	  /* renders the response */
-	gboolean waiting; /* in `ready` */
-	GList ready_node;
+	GQueue *queue; /* `ready`, or that of its rendering; NULL: not collected yet */
+	GList queue_node;
 } Scrape;
 
 /* Plain numbers, of which scrapes_status() makes text. */
@@ -61,25 +72,33 @@ struct Scrapes {
 	RdmadModule *self;
 	Collector *collector;
 	MetricsSettings *const *settings;
-	GQueue all;	 /* Scrape */
-	GQueue ready;	 /* Scrape: collected, waiting to be rendered */
-	guint answering; /* number of rendering jobs */
+	GQueue all;	   /* Scrape */
+	GQueue ready;	   /* Scrape: collected, waiting to be rendered */
+	GQueue renderings; /* Rendering */
 	LastScrape last;
 };
 
 /* ---- one scrape ---- */
 
+static void scrape_leave_queue(Scrape *scrape)
+{
+	if (scrape->queue)
+		g_queue_unlink(scrape->queue, &scrape->queue_node);
+	scrape->queue = NULL;
+}
+
+static void scrape_enter_queue(Scrape *scrape, GQueue *queue)
+{
+	scrape_leave_queue(scrape);
+	scrape->queue = queue;
+	g_queue_push_tail_link(queue, &scrape->queue_node);
+}
+
 static void scrape_free(Scrape *scrape)
 {
-	Scrapes *scrapes = scrape->scrapes;
-
 	collector_request_cancel(scrape->collecting);
-	if (scrape->job)
-		scrapes->answering--;
-	rdmad_job_cancel(scrape->job);
-	if (scrape->waiting)
-		g_queue_unlink(&scrapes->ready, &scrape->ready_node);
-	g_queue_unlink(&scrapes->all, &scrape->node);
+	scrape_leave_queue(scrape);
+	g_queue_unlink(&scrape->scrapes->all, &scrape->node);
 	g_clear_pointer(&scrape->snapshot, snapshot_unref);
 	g_free(scrape);
 }
@@ -91,11 +110,6 @@ static void scrape_fail(Scrape *scrape, const char *text)
 	scrape_free(scrape);
 	rdmad_http_add_header(http, "Retry-After", RETRY_AFTER_TEXT);
 	rdmad_http_fail(http, 503, "%s", text);
-}
-
-static double seconds_since(gint64 us)
-{
-	return (rdmad_now_us() - us) / (double)G_USEC_PER_SEC;
 }
 
 static json_t *missing_json(const Snapshot *snapshot)
@@ -115,24 +129,7 @@ static json_t *missing_json(const Snapshot *snapshot)
 	return missing;
 }
 
-static void scrape_note(const Scrape *scrape, const Answer *answer)
-{
-	const Snapshot *snapshot = scrape->snapshot;
-	LastScrape *last = &scrape->scrapes->last;
-
-	json_decref(last->missing);
-	*last = (LastScrape){
-		.wall_us = rdmad_wall_us(),
-		.seconds = seconds_since(scrape->began_us),
-		.collection = snapshot->seconds,
-		.series = answer->series,
-		.bytes = answer->size,
-		.devices = snapshot->devices->len,
-		.missing = missing_json(snapshot),
-	};
-}
-
-static void scrape_reply(Scrape *scrape, Answer *answer)
+static void scrape_reply(Scrape *scrape, GBytes *text)
 {
 	RdmadHttpRequest *http = scrape->http;
 	const char *type = exposition_content_type(scrape->format);
@@ -141,72 +138,128 @@ static void scrape_reply(Scrape *scrape, Answer *answer)
 	if (scrape->gzip)
 		rdmad_http_add_header(http, "Content-Encoding", "gzip");
 	scrape_free(scrape);
-	rdmad_http_reply_take(http, 200, type, g_steal_pointer(&answer->text), answer->size);
+	rdmad_http_reply_bytes(http, 200, type, text);
 }
 
-/* ---- the response ---- */
+/* ---- renderings ---- */
 
-static void answer_next(Scrapes *scrapes);
+static void scrapes_render(Scrapes *scrapes);
 
-static gpointer answer_run(gpointer input, const RdmadJob *job, GError **error)
+static void rendering_free(Rendering *rendering)
+{
+	rdmad_job_cancel(rendering->job);
+	g_queue_unlink(&rendering->scrapes->renderings, &rendering->node);
+	snapshot_unref(rendering->snapshot);
+	g_free(rendering);
+}
+
+static void rendering_note(const Rendering *rendering, const Answer *answer)
+{
+	const Snapshot *snapshot = rendering->snapshot;
+	LastScrape *last = &rendering->scrapes->last;
+
+	json_decref(last->missing);
+	*last = (LastScrape){
+		.wall_us = rdmad_wall_us(),
+		.seconds = (rdmad_now_us() - rendering->began_us) / (double)G_USEC_PER_SEC,
+		.collection = snapshot->seconds,
+		.series = answer->series,
+		.bytes = answer->size,
+		.devices = snapshot->devices->len,
+		.missing = missing_json(snapshot),
+	};
+}
+
+/* A reply may end other scrapes, with their connections. */
+static void rendering_reply(Rendering *rendering, Answer *answer)
+{
+	g_autoptr(GBytes) text = g_bytes_new_take(g_steal_pointer(&answer->text), answer->size);
+
+	rendering_note(rendering, answer);
+	while (rendering->waiting.head)
+		scrape_reply(rendering->waiting.head->data, text);
+}
+
+static void rendering_fail(Rendering *rendering, const GError *error)
+{
+	while (rendering->waiting.head)
+		scrape_fail(rendering->waiting.head->data, error->message);
+}
+
+static gpointer rendering_run(gpointer input, const RdmadJob *job, GError **error)
 {
 	return answer_make(input, error);
 }
 
-static void answer_done(gpointer result, const GError *error, gpointer data)
+static void rendering_done(gpointer result, const GError *error, gpointer data)
 {
-	Scrape *scrape = data;
-	Scrapes *scrapes = scrape->scrapes;
-	Answer *answer = result;
+	Rendering *rendering = data;
+	Scrapes *scrapes = rendering->scrapes;
 
-	scrape->job = NULL;
-	scrapes->answering--;
-	if (answer) {
-		scrape_note(scrape, answer);
-		scrape_reply(scrape, answer);
-		answer_free(answer);
-	} else {
-		scrape_fail(scrape, error->message);
-	}
-	answer_next(scrapes);
+	rendering->job = NULL;
+	if (error)
+		rendering_fail(rendering, error);
+	else
+		rendering_reply(rendering, result);
+	g_clear_pointer(&result, answer_free);
+	rendering_free(rendering);
+	scrapes_render(scrapes);
 }
 
-static const RdmadJobClass ANSWER_JOB = {
+static const RdmadJobClass RENDERING_JOB = {
 	.name = "metrics",
-	.run = answer_run,
-	.done = answer_done,
+	.run = rendering_run,
+	.done = rendering_done,
 	.free_input = answer_task_free,
 	.free_result = answer_free,
 };
 
-static void scrape_answer(Scrape *scrape)
+/* Takes the ready scrapes that want the same text as the first one. */
+static Rendering *rendering_new(Scrapes *scrapes)
 {
-	Scrapes *scrapes = scrape->scrapes;
-	RdmadModule *self = scrapes->self;
-	FamilySet *set = family_set_new();
-	AnswerTask *task = answer_task_new(set, scrape->snapshot);
-	g_autoptr(GError) error = NULL;
+	Rendering *rendering = g_new0(Rendering, 1);
+	const Scrape *first = scrapes->ready.head->data;
 
-	task->format = scrape->format;
-	task->gzip = scrape->gzip;
-	render_services(set, scrape->snapshot, self);
-	scrape->job = rdmad_work_submit(rdmad_module_workers(self), self, &ANSWER_JOB, task, 0,
-					scrape, &error);
-	if (scrape->job)
-		scrapes->answering++;
-	else
-		scrape_fail(scrape, error->message);
+	rendering->scrapes = scrapes;
+	rendering->node.data = rendering;
+	rendering->snapshot = snapshot_ref(first->snapshot);
+	rendering->format = first->format;
+	rendering->gzip = first->gzip;
+	rendering->began_us = first->began_us;
+	for (GList *node = scrapes->ready.head, *next; node; node = next) {
+		Scrape *scrape = node->data;
+
+		next = node->next;
+		if (scrape->format == rendering->format && scrape->gzip == rendering->gzip &&
+		    snapshot_is_like(scrape->snapshot, rendering->snapshot))
+			scrape_enter_queue(scrape, &rendering->waiting);
+	}
+	g_queue_push_tail_link(&scrapes->renderings, &rendering->node);
+	return rendering;
 }
 
-static void answer_next(Scrapes *scrapes)
+static void rendering_start(Rendering *rendering)
 {
-	while (scrapes->answering < ANSWERS_MAX && scrapes->ready.head) {
-		Scrape *scrape = scrapes->ready.head->data;
+	RdmadModule *self = rendering->scrapes->self;
+	FamilySet *set = family_set_new();
+	AnswerTask *task = answer_task_new(set, rendering->snapshot);
+	g_autoptr(GError) error = NULL;
 
-		g_queue_unlink(&scrapes->ready, &scrape->ready_node);
-		scrape->waiting = FALSE;
-		scrape_answer(scrape);
-	}
+	task->format = rendering->format;
+	task->gzip = rendering->gzip;
+	render_services(set, rendering->snapshot, self);
+	rendering->job = rdmad_work_submit(rdmad_module_workers(self), self, &RENDERING_JOB, task,
+					   0, rendering, &error);
+	if (rendering->job)
+		return;
+	rendering_fail(rendering, error);
+	rendering_free(rendering);
+}
+
+static void scrapes_render(Scrapes *scrapes)
+{
+	while (scrapes->renderings.length < RENDERINGS_MAX && scrapes->ready.head)
+		rendering_start(rendering_new(scrapes));
 }
 
 static void scrape_collected(Snapshot *snapshot, gpointer data)
@@ -215,9 +268,8 @@ static void scrape_collected(Snapshot *snapshot, gpointer data)
 
 	scrape->collecting = NULL;
 	scrape->snapshot = snapshot_ref(snapshot);
-	scrape->waiting = TRUE;
-	g_queue_push_tail_link(&scrape->scrapes->ready, &scrape->ready_node);
-	answer_next(scrape->scrapes);
+	scrape_enter_queue(scrape, &scrape->scrapes->ready);
+	scrapes_render(scrape->scrapes);
 }
 
 /* ---- requests ---- */
@@ -237,11 +289,7 @@ guint scrapes_deadline_ms(const char *header, guint default_ms)
 
 static void scrape_gone(gpointer data)
 {
-	Scrape *scrape = data;
-	Scrapes *scrapes = scrape->scrapes;
-
-	scrape_free(scrape);
-	answer_next(scrapes);
+	scrape_free(data);
 }
 
 static void get_metrics(RdmadHttpRequest *http, gpointer data)
@@ -257,7 +305,7 @@ static void get_metrics(RdmadHttpRequest *http, gpointer data)
 	}
 	scrape = g_new0(Scrape, 1);
 	scrape->scrapes = scrapes;
-	scrape->node.data = scrape->ready_node.data = scrape;
+	scrape->node.data = scrape->queue_node.data = scrape;
 	scrape->http = http;
 	scrape->began_us = rdmad_now_us();
 	scrape->format = negotiate_format(rdmad_http_request_header(http, "Accept"));
@@ -282,6 +330,7 @@ Scrapes *scrapes_new(RdmadModule *self, Collector *collector, MetricsSettings *c
 	scrapes->settings = settings;
 	g_queue_init(&scrapes->all);
 	g_queue_init(&scrapes->ready);
+	g_queue_init(&scrapes->renderings);
 	if (rdmad_http_route(rdmad_module_http(self), self, "GET", PATH,
 			     RDMAD_HTTP_LOCAL | RDMAD_HTTP_PUBLIC, get_metrics, scrapes, error))
 		return scrapes;
@@ -296,6 +345,8 @@ void scrapes_free(Scrapes *scrapes)
 	rdmad_http_unroute(rdmad_module_http(scrapes->self), "GET", PATH);
 	while (scrapes->all.head)
 		scrape_fail(scrapes->all.head->data, "the metrics module is ending");
+	while (scrapes->renderings.head)
+		rendering_free(scrapes->renderings.head->data);
 	json_decref(scrapes->last.missing);
 	g_free(scrapes);
 }

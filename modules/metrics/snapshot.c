@@ -42,6 +42,26 @@ Snapshot *snapshot_ref(Snapshot *snapshot)
 	return snapshot;
 }
 
+/* The reason why there is no reading is not in the text. */
+static gboolean sample_is_like(const DeviceSample *a, const DeviceSample *b)
+{
+	return a == b ||
+	       (!a->reading && !b->reading && a->device == b->device && a->seconds == b->seconds);
+}
+
+gboolean snapshot_is_like(const Snapshot *a, const Snapshot *b)
+{
+	if (a == b)
+		return TRUE;
+	if (a->names != b->names || a->what != b->what || a->gids != b->gids ||
+	    a->devices->len != b->devices->len)
+		return FALSE;
+	for (guint i = 0; i < a->devices->len; i++)
+		if (!sample_is_like(a->devices->pdata[i], b->devices->pdata[i]))
+			return FALSE;
+	return TRUE;
+}
+
 void snapshot_unref(Snapshot *snapshot)
 {
 	if (!g_atomic_int_dec_and_test(&snapshot->refs))

@@ -47,4 +47,6 @@ typedef struct {
 Snapshot *snapshot_new(void);
 Snapshot *snapshot_ref(Snapshot *snapshot);
 void snapshot_unref(Snapshot *snapshot);
+/* Returns whether both make the same text, but for the duration of the reading. */
+gboolean snapshot_is_like(const Snapshot *a, const Snapshot *b);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Snapshot, snapshot_unref)

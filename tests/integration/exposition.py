@@ -51,8 +51,8 @@ def values(series, name, **labels):
 class Scraper:
     """One connection that stays open."""
 
-    def __init__(self, port):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    def __init__(self, port, source="127.0.0.1"):
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(source, 0))
 
     def get(self, path="/metrics", method="GET", **headers):
         """The answer with its body, which is plain in any case."""

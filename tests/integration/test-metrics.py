@@ -112,9 +112,10 @@ class MetricsCase(unittest.TestCase):
         return listener["connections"]
 
     def jobs(self):
-        """Readings of devices so far."""
+        """Readings of devices so far, and responses."""
         series = self.scraper.scrape()
-        return sum(number for _, number in values(series, "rdmad_work_jobs_total", job="counters"))
+        return [sum(number for _, number in values(series, "rdmad_work_jobs_total", job=job))
+                for job in ("counters", "metrics")]
 
     def let_it_age(self):
         time.sleep(FRESH_S + 0.1)
@@ -338,18 +339,19 @@ class SlowTest(MetricsCase):
         self.assertEqual(sum(self.success(series).values()), len(self.devices()) - 1)
         self.assertLess(seconds, 5)
 
-    def test_many_who_ask_at_once_cost_a_device_one_reading(self):
+    def test_many_who_ask_at_once_share_a_reading_and_a_response(self):
         self.begin(f"{self.SLOW}=delay:1")
-        before, others = self.jobs(), self.connections()
+        (readings, responses), others = self.jobs(), self.connections()
         self.let_it_age()
         results = []
 
-        def ask():
-            scraper = Scraper(self.port)
+        def ask(source):
+            scraper = Scraper(self.port, source)
             results.append(self.success(scraper.scrape(timeout=PATIENCE)))
             scraper.close()
 
-        threads = [threading.Thread(target=ask) for _ in range(12)]
+        # An address may have four responses at a time.
+        threads = [threading.Thread(target=ask, args=(f"127.0.0.{2 + i % 4}",)) for i in range(12)]
         self.slow.process.send_signal(signal.SIGSTOP)   # no reading ends before all have asked
         try:
             for thread in threads:
@@ -361,8 +363,10 @@ class SlowTest(MetricsCase):
         for thread in threads:
             thread.join()
         self.assertEqual(results, [{device: 1 for device in self.devices()}] * 12)
-        # The two scrapes that ask for the number may have a reading each.
-        self.assertLessEqual(self.jobs() - before, 3 * 11)
+        # The two scrapes that ask for the numbers may have a reading each, and have a response each.
+        readings_now, responses_now = self.jobs()
+        self.assertLessEqual(readings_now - readings, 3 * 11)
+        self.assertLessEqual(responses_now - responses, 2 + 6)
 
     def success_while_it_leaves(self):
         answer = []
