@@ -123,13 +123,13 @@ static gboolean set_error(GError **error, int errnum, const char *path)
 	RdmadError code = RDMAD_ERROR_FAILED;
 
 	note_error(errnum);
-	if (!error)
-		return FALSE;
 	if (errnum == ENOENT || errnum == ENODEV || errnum == ENXIO)
 		code = RDMAD_ERROR_NOT_FOUND;
 	else if (errnum == EISDIR || errnum == ENOTDIR || errnum == ELOOP || errnum == ENAMETOOLONG)
 		code = RDMAD_ERROR_INVALID;
-	g_set_error(error, RDMAD_ERROR, code, "%s: %s", path, g_strerror(errnum));
+	if (error)
+		g_set_error(error, RDMAD_ERROR, code, "%s: %s", path, g_strerror(errnum));
+	errno = errnum;
 	return FALSE;
 }
 
@@ -374,6 +374,7 @@ static gboolean list_names(DIR *dir, GPtrArray *names, GStringChunk *chunk, cons
 		if (names->len == LIST_MAX) {
 			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
 				    "%s: more than %u entries", path, LIST_MAX);
+			errno = E2BIG;
 			return FALSE;
 		}
 		g_ptr_array_add(names, chunk ? g_string_chunk_insert(chunk, entry->d_name)
@@ -388,8 +389,10 @@ static DIR *open_stream(int fd, const char *path, GError **error)
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 
 	if (!dir && fd >= 0) {
-		set_error(error, errno, path);
+		const int errnum = errno;
+
 		close(fd);
+		set_error(error, errnum, path);
 	}
 	return dir;
 }
@@ -429,9 +432,11 @@ static GPtrArray *read_names(DIR *dir, GStringChunk *chunk, const char *path, GE
 static char **list(DIR *dir, const char *path, GError **error)
 {
 	GPtrArray *names = dir ? read_names(dir, NULL, path, error) : NULL;
+	const int errnum = errno;
 
 	if (dir)
 		closedir(dir);
+	errno = errnum;
 	if (!names)
 		return NULL;
 	g_ptr_array_add(names, NULL);

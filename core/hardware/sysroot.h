@@ -19,6 +19,8 @@ int rdmad_sysroot_passing_error(void);
 /* Returns whether there was such a failure, without resetting it. */
 gboolean rdmad_sysroot_in_doubt(void);
 
+/* rdmad_sysroot_open() and rdmad_sysroot_list() set errno on failure, E2BIG for too many names. */
+
 /* Only for a comparison with a file that was opened below the root: an absolute link leads out of a
  * recorded machine, to another file or to none.  Returns FALSE on failure. */
 gboolean rdmad_sysroot_glance(const RdmadSysroot *root, const char *path, struct stat *st);

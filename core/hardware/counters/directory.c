@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "hardware/scan/value.h"
 #include "hardware/sysroot.h"
 
@@ -53,17 +54,44 @@ static guint count_names(const RdmadCounterDirectory *dir)
 	return dir->names ? dir->names->n : 0;
 }
 
-static void list(RdmadCounterDirectory *dir, const RdmadReadingBuilder *builder)
+/* Replaces all that is known of the directory.  Returns the errno, which is ENOENT if it is gone. */
+static int remember(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, int errnum)
+{
+	forget(dir);
+	dir->errnum = errnum == ENODEV ? ENOENT : errnum;
+	dir->listed_us = builder->time_us;
+	builder->missing |= dir->errnum == ENOENT;
+	return dir->errnum;
+}
+
+/* An error that may pass says nothing about the directory: it is not remembered, and the next reading
+ * lists again.  Names stay in use while the directory is the same; later readings would take those of
+ * another one for its own. */
+static int list_failed(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, gboolean same,
+		       int errnum)
+{
+	if (!rdmad_errno_may_pass(errnum))
+		return remember(dir, builder, errnum);
+	if (!same)
+		forget(dir);
+	return dir->names ? 0 : errnum;
+}
+
+/* Returns 0 if names are known, or an errno. */
+static int list(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, gboolean same)
 {
 	g_auto(GStrv) names = rdmad_sysroot_list(builder->root, dir->files.path, NULL);
-	const guint n = names ? g_strv_length(names) : 0;
+	const int errnum = errno;
+	guint n;
 
-	forget(dir);
-	dir->listed_us = builder->time_us;
-	if (names && n <= RDMAD_COUNTERS_MAX)
-		keep_names(dir, (const char *const *)names, n);
-	else
-		dir->errnum = names ? E2BIG : EIO;
+	if (!names)
+		return list_failed(dir, builder, same, errnum);
+	n = g_strv_length(names);
+	if (n > RDMAD_COUNTERS_MAX)
+		return remember(dir, builder, E2BIG);
+	remember(dir, builder, 0);
+	keep_names(dir, (const char *const *)names, n);
+	return 0;
 }
 
 static int read_value(RdmadCounterDirectory *dir, const RdmadReadingBuilder *builder, guint i,
@@ -132,18 +160,14 @@ static int begin(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)
 	if (is_absent(dir, builder))
 		return ENOENT;
 	errnum = rdmad_kept_files_begin(&dir->files, builder->root, builder->budget, &same);
-	if (!errnum) {
-		if (!same || !dir->listed_us ||
-		    builder->time_us >= dir->listed_us + RDMAD_COUNTER_AGAIN_US)
-			list(dir, builder);
-		return dir->errnum;
-	}
-	forget(dir);
-	if (errnum != ENOENT && errnum != ENODEV)
+	if (errnum == ENOENT || errnum == ENODEV)
+		return remember(dir, builder, errnum);
+	/* The names stay: if the directory is another one after the error, it is listed. */
+	if (errnum)
 		return errnum;
-	builder->missing = TRUE;
-	dir->listed_us = builder->time_us;
-	return dir->errnum = ENOENT;
+	if (!same || !dir->listed_us || builder->time_us >= dir->listed_us + RDMAD_COUNTER_AGAIN_US)
+		return list(dir, builder, same);
+	return dir->errnum;
 }
 
 void rdmad_counter_directory_read(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)

@@ -2,9 +2,11 @@
 #include "machine.h"
 #include "../scratch.h"
 
+#include <fcntl.h>
 #include <rdmad/fd.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 static char *read_all(int fd)
@@ -83,6 +85,14 @@ void test_machine_put(const TestMachine *machine, const char *path, const char *
 
 	g_assert_cmpint(g_mkdir_with_parents(parent, 0755), ==, 0);
 	g_assert_true(g_file_set_contents(full, value, len, NULL));
+}
+
+void test_machine_settle(const TestMachine *machine, const char *path)
+{
+	static const struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	g_autofree char *full = g_build_filename(machine->dir, path, NULL);
+
+	g_assert_cmpint(utimensat(AT_FDCWD, full, times, 0), ==, 0);
 }
 
 void test_machine_free(TestMachine *machine)

@@ -15,6 +15,8 @@ TestMachine *test_machine_new(const char *name, const char *setting);
 TestMachine *test_machine_new_empty(void);
 /* Writes a file and its parent directories; `len` as for g_file_set_contents(). */
 void test_machine_put(const TestMachine *machine, const char *path, const char *value, gssize len);
+/* Sets the time of a directory's last change far back, as if it had not changed since. */
+void test_machine_settle(const TestMachine *machine, const char *path);
 void test_machine_free(TestMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestMachine, test_machine_free)
 

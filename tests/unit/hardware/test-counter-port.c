@@ -228,6 +228,86 @@ static void test_the_counter_that_makes_the_others_cheap_is_read_first(Fixture *
 	}
 }
 
+/* Makes a directory with one counter, and turns netlink off. */
+static void put_first(Fixture *f)
+{
+	f->port.hw_files_us = G_MAXINT64;
+	put(f, HW "/a", "1\n");
+	test_machine_settle(f->machine, HW);
+}
+
+/* The calls of a reading: the first opens the directory, the second lists it.  A counter is added before,
+ * which the time of the directory shows with `is_changed`. */
+static const struct {
+	gboolean is_known, is_changed;
+	guint at;
+	int errnum;
+	const char *failed;
+	gint64 again_us; /* time until the directory is listed again */
+} listings[] = {
+	{ TRUE, FALSE, 2, EMFILE, "a=1;", 0 },
+	{ TRUE, FALSE, 2, ENFILE, "a=1;", 0 },
+	{ TRUE, FALSE, 2, ENOMEM, "a=1;", 0 },
+	{ TRUE, FALSE, 2, EIO, "a=1;", 0 },
+	{ TRUE, FALSE, 2, EPERM, "a=1;", 0 },
+	{ TRUE, TRUE, 2, EMFILE, "!Too many open files;", 0 },
+	{ TRUE, TRUE, 2, EIO, "!Input/output error;", RDMAD_BACKOFF_FIRST_US },
+	{ FALSE, TRUE, 2, ENFILE, "!Too many open files in system;", 0 },
+	{ FALSE, TRUE, 2, ENOMEM, "!Cannot allocate memory;", RDMAD_BACKOFF_FIRST_US },
+	{ TRUE, FALSE, 1, EMFILE, "!Too many open files;", 0 },
+	{ TRUE, FALSE, 2, EACCES, "!Permission denied;", RDMAD_COUNTER_AGAIN_US },
+	{ TRUE, FALSE, 2, ENOENT, "", RDMAD_COUNTER_AGAIN_US },
+};
+
+static void assert_failed(Fixture *f, guint at, int errnum, const char *expected)
+{
+	fault.count = 0;
+	fault.at = at;
+	fault.errnum = errnum;
+	assert_hw(f, expected);
+	fault.at = 0;
+}
+
+static void test_a_listing_that_failed_once_is_no_fact(Fixture *f, gconstpointer data)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(listings); i++) {
+		teardown(f, NULL);
+		setup(f, NULL);
+		put_first(f);
+		if (listings[i].is_known)
+			assert_hw(f, "a=1;");
+		put(f, HW "/b", "2\n");
+		if (!listings[i].is_changed)
+			test_machine_settle(f->machine, HW);
+		now_us += RDMAD_COUNTER_AGAIN_US;
+		assert_failed(f, listings[i].at, listings[i].errnum, listings[i].failed);
+		now_us += listings[i].again_us;
+		assert_hw(f, "a=1;b=2;");
+	}
+}
+
+/* The process may have no descriptor for several readings. */
+static void test_names_outlive_readings_that_opened_nothing(Fixture *f, gconstpointer data)
+{
+	put_first(f);
+	assert_hw(f, "a=1;");
+	now_us += RDMAD_COUNTER_AGAIN_US;
+	assert_failed(f, 1, EMFILE, "!Too many open files;");
+	assert_failed(f, 2, EMFILE, "a=1;");
+	assert_failed(f, 2, EMFILE, "a=1;");
+}
+
+/* The names are of the directory before, also in later readings. */
+static void test_names_do_not_outlive_their_directory(Fixture *f, gconstpointer data)
+{
+	put_first(f);
+	assert_hw(f, "a=1;");
+	put(f, HW "/b", "2\n");
+	assert_failed(f, 2, EMFILE, "!Too many open files;");
+	assert_failed(f, 2, EMFILE, "!Too many open files;");
+	assert_hw(f, "a=1;b=2;");
+}
+
 static RdmadPortReading read_state(Fixture *f, int state, int phys_state)
 {
 	const RdmadNldevPort known = { .number = 1, .state = state, .phys_state = phys_state };
@@ -292,6 +372,9 @@ const UnitTest unit_tests[] = {
 	TEST(a_port_without_counters_has_not_failed),
 	TEST(a_failing_driver_is_reported_once_for_all_counters),
 	TEST(the_counter_that_makes_the_others_cheap_is_read_first),
+	TEST(a_listing_that_failed_once_is_no_fact),
+	TEST(names_outlive_readings_that_opened_nothing),
+	TEST(names_do_not_outlive_their_directory),
 	TEST(a_rate_is_read_when_the_state_changes_or_after_a_minute),
 	TEST(a_state_that_netlink_has_not_is_read_from_files),
 	TEST(a_rate_beside_files_is_not_read_each_time_either),

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <rdmad/network.h>
-#include <sys/stat.h>
 
 #include "failing-calls.h"
 #include "hardware/counters/kept-files.h"
@@ -25,15 +23,6 @@ static void put(const Fixture *f, const char *path, const char *value)
 	test_machine_put(f->machine, path, value, -1);
 }
 
-/* Sets the time of the directory's last change far back. */
-static void settle(const Fixture *f, const char *path)
-{
-	const struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-	g_autofree char *full = g_build_filename(f->machine->dir, path, NULL);
-
-	g_assert_cmpint(utimensat(AT_FDCWD, full, times, 0), ==, 0);
-}
-
 static void rename_in(const Fixture *f, const char *from, const char *to)
 {
 	g_autofree char *source = g_build_filename(f->machine->dir, from, NULL);
@@ -47,7 +36,7 @@ static void setup(Fixture *f, gconstpointer data)
 	f->machine = test_machine_new_empty();
 	f->budget = rdmad_file_budget_new(8);
 	put(f, DIR "/a", "1\n");
-	settle(f, DIR);
+	test_machine_settle(f->machine, DIR);
 	rdmad_kept_files_init(&f->kept, g_strdup(DIR));
 	rdmad_kept_files_expect(&f->kept, 2);
 }
@@ -106,7 +95,7 @@ static void test_a_file_in_its_place_is_noticed(Fixture *f, gconstpointer data)
 	rename_in(f, "device/new", DIR "/a");
 	/* The directory has just changed, so nothing is kept. */
 	expect(f, "2", 0);
-	settle(f, DIR);
+	test_machine_settle(f->machine, DIR);
 	expect(f, "2", 1);
 }
 
@@ -121,7 +110,7 @@ static void test_another_directory_is_noticed(Fixture *f, gconstpointer data)
 {
 	expect(f, "1", 1);
 	put(f, "other/counters/a", "2\n");
-	settle(f, "other/counters");
+	test_machine_settle(f->machine, "other/counters");
 	rename_in(f, "device", "renamed");
 	expect(f, "ENOENT", 0);
 	rename_in(f, "other", "device");
@@ -137,7 +126,7 @@ static void test_an_absolute_link_is_below_the_root(Fixture *f, gconstpointer da
 	g_autofree char *link = g_build_filename(f->machine->dir, "device", NULL);
 
 	put(f, "other/counters/a", "2\n");
-	settle(f, "other/counters");
+	test_machine_settle(f->machine, "other/counters");
 	rename_in(f, "device", "real");
 	g_assert_cmpint(symlink("/real", link), ==, 0);
 	expect(f, "1", 1);
@@ -155,7 +144,7 @@ static void test_another_directory_in_a_round_is_noticed(Fixture *f, gconstpoint
 	char text[64];
 
 	put(f, DIR "/b", "1\n");
-	settle(f, DIR);
+	test_machine_settle(f->machine, DIR);
 	expect(f, "1", 1);
 	put(f, "other/counters/b", "2\n");
 	g_assert_cmpint(rdmad_kept_files_begin(kept, f->machine->root, f->budget, NULL), ==, 0);
