@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <rdmad/device.h>
-#include <rdmad/sysroot.h>
 #include <string.h>
 
 #include <rdmad/cgroup-pod.h>
 #include "hardware/netlink/restrack.h"
+#include "hardware/sysroot.h"
 
 struct RdmadDeviceUsers {
 	const RdmadSysroot *root;
@@ -139,12 +139,20 @@ static RdmadDeviceUser *add_user(const RdmadDeviceUsers *users, RdmadReadingBuil
 	return &g_array_index(builder->users, RdmadDeviceUser, GPOINTER_TO_UINT(place) - 1);
 }
 
-static void add_users(const RdmadDeviceUsers *users, RdmadReadingBuilder *builder,
-		      const GArray *counted)
+static gboolean must_stop(const RdmadReadingBuilder *builder)
+{
+	return rdmad_reading_builder_cancelled(builder) || rdmad_sysroot_in_doubt();
+}
+
+/* Returns 0, or the errno of a process that exists but could not be read, whose objects would be
+ * taken for those of no pod. */
+static int add_users(const RdmadDeviceUsers *users, RdmadReadingBuilder *builder,
+		     const GArray *counted)
 {
 	g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < counted->len && !rdmad_reading_builder_cancelled(builder); i++) {
+	rdmad_sysroot_passing_error();
+	for (guint i = 0; i < counted->len && !must_stop(builder); i++) {
 		const RdmadRestrackUser *from = &g_array_index(counted, RdmadRestrackUser, i);
 		const guint pid = from->pid ? process_of(users->root, from->pid) : 0;
 		RdmadDeviceUser *user = add_user(users, builder, places, pid);
@@ -152,6 +160,7 @@ static void add_users(const RdmadDeviceUsers *users, RdmadReadingBuilder *builde
 		for (guint kind = 0; kind < RDMAD_USES_KINDS; kind++)
 			user->objects[kind] += from->objects[kind];
 	}
+	return rdmad_sysroot_passing_error();
 }
 
 void rdmad_device_users_read(RdmadDeviceUsers *users, RdmadReadingBuilder *builder)
@@ -166,5 +175,7 @@ void rdmad_device_users_read(RdmadDeviceUsers *users, RdmadReadingBuilder *build
 	if (builder->users_errnum)
 		return;
 	counted = rdmad_restrack_take_users(restrack);
-	add_users(users, builder, counted);
+	builder->users_errnum = add_users(users, builder, counted);
+	if (builder->users_errnum)
+		g_array_set_size(builder->users, 0);
 }

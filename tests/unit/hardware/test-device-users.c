@@ -12,6 +12,7 @@
 #include "base/work.h"
 #include "hardware/device.h"
 #include "hardware/counters/users.h"
+#include "failing-calls.h"
 #include "machine.h"
 #include "../support/clock.h"
 #include "../support/unit.h"
@@ -270,6 +271,56 @@ static void test_a_cgroup_without_a_uid_is_no_pod(Fixture *f, gconstpointer data
 	assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " - -: qp=1 cq=1 mr=1 pd=1\n");
 }
 
+/* Lets each call of a reading fail once. */
+static void test_an_error_that_may_pass_is_no_process_without_a_pod(Fixture *f, gconstpointer data)
+{
+	static const int errnums[] = { EMFILE, ENFILE, ENOMEM, EIO, EPERM };
+	static const char expected[] =
+		"0 - -: qp=1 cq=1 pd=1 ctx=1\n200 " UID " " ID ": qp=1 cq=1 mr=1 pd=1\n";
+	guint calls;
+
+	test_machine_put(f->machine, "proc/" PID "/status", "Name:\ta\nTgid:\t200\n", -1);
+	test_machine_put(f->machine, "proc/200/cgroup", IN_POD, -1);
+	fault.count = 0;
+	assert_users(f, expected);
+	calls = fault.count;
+	g_assert_cmpuint(calls, >=, 4);
+	for (guint at = 1; at <= calls; at++)
+		for (gsize i = 0; i < G_N_ELEMENTS(errnums); i++) {
+			fault.count = 0;
+			fault.at = at;
+			fault.errnum = errnums[i];
+			assert_errnum(f, (gpointer)&kernel, errnums[i]);
+			fault.at = 0;
+			assert_users(f, expected);
+		}
+}
+
+/* Of a process that has ended, /proc has no file, or one that cannot be read. */
+static void test_a_process_that_has_ended_is_in_no_pod(Fixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *path;
+		guint at;
+		int errnum;
+	} cases[] = {
+		{ "proc/" PID "/cgroup", 0, ENOENT },
+		{ "proc/" PID "/cgroup", 0, EACCES },
+		{ NULL, 3, ESRCH }, /* the read, after one call for the status and the open */
+	};
+
+	put_cgroup(f, IN_POD);
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		fault.count = 0;
+		fault.path = cases[i].path;
+		fault.at = cases[i].at;
+		fault.errnum = cases[i].errnum;
+		assert_users(f, "0 - -: qp=1 cq=1 pd=1 ctx=1\n" PID " - -: qp=1 cq=1 mr=1 pd=1\n");
+		fault.path = NULL;
+		fault.at = 0;
+	}
+}
+
 static void test_what_cannot_be_listed_has_a_reason_and_is_not_zero(Fixture *f, gconstpointer data)
 {
 	static const struct {
@@ -364,6 +415,8 @@ const UnitTest unit_tests[] = {
 	TEST(a_thread_of_an_unknown_process_is_a_user),
 	TEST(only_what_there_is_is_asked_for),
 	TEST(a_cgroup_without_a_uid_is_no_pod),
+	TEST(an_error_that_may_pass_is_no_process_without_a_pod),
+	TEST(a_process_that_has_ended_is_in_no_pod),
 	TEST(what_cannot_be_listed_has_a_reason_and_is_not_zero),
 	TEST(what_the_driver_cannot_list_does_not_hide_the_rest),
 	TEST(without_rdma_netlink_nobody_is_known),
