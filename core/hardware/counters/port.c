@@ -5,6 +5,7 @@
 #include <rdmad/device.h>
 #include <rdmad/fd.h>
 
+#include "base/error.h"
 #include "hardware/netlink/rdma.h"
 #include "hardware/scan/value.h"
 #include "hardware/sysroot.h"
@@ -67,16 +68,17 @@ static void read_files(RdmadCounterPort *port, RdmadReadingBuilder *builder,
 	rdmad_kept_files_end(&port->files);
 }
 
-static void read_rate(const RdmadCounterPort *port, RdmadReadingBuilder *builder,
-		      RdmadPortReading *reading)
+/* Returns 0 or an errno. */
+static int read_rate(const RdmadCounterPort *port, RdmadReadingBuilder *builder, gint64 *rate_mbps)
 {
 	rdmad_autofd int dir = rdmad_sysroot_open_dir(builder->root, port->files.path);
 	char text[VALUE_MAX];
 
-	if (dir >= 0 && rdmad_sysroot_read_at(dir, "rate", text, sizeof(text)) >= 0)
-		rdmad_sysfs_rate(text, &reading->rate_mbps);
-	else
-		builder->missing |= errno == ENOENT || errno == ENODEV;
+	if (dir < 0 || rdmad_sysroot_read_at(dir, "rate", text, sizeof(text)) < 0)
+		return errno;
+	if (!rdmad_sysfs_rate(text, rate_mbps))
+		*rate_mbps = RDMAD_UNKNOWN;
+	return 0;
 }
 
 /* Reads the rate only when the state changes or after a while, because each read is a firmware
@@ -85,13 +87,20 @@ static void complete_rate(RdmadCounterPort *port, RdmadReadingBuilder *builder,
 			  RdmadPortReading *reading)
 {
 	const RdmadPortReading *rated = &port->rated;
+	const gboolean same = port->rated_us && rated->state == reading->state &&
+			      rated->phys_state == reading->phys_state;
+	int errnum;
 
-	if (port->rated_us && builder->time_us < port->rated_us + RDMAD_COUNTER_AGAIN_US &&
-	    rated->state == reading->state && rated->phys_state == reading->phys_state) {
+	if (same)
 		reading->rate_mbps = rated->rate_mbps;
+	if (same && builder->time_us < port->rated_us + RDMAD_COUNTER_AGAIN_US)
 		return;
-	}
-	read_rate(port, builder, reading);
+	errnum = read_rate(port, builder, &reading->rate_mbps);
+	if (rdmad_errno_may_pass(errnum))
+		return;
+	builder->missing |= errnum == ENOENT || errnum == ENODEV;
+	if (errnum)
+		reading->rate_mbps = RDMAD_UNKNOWN;
 	port->rated = *reading;
 	port->rated_us = builder->time_us;
 }

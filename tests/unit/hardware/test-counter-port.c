@@ -332,6 +332,23 @@ static void test_a_rate_is_read_when_the_state_changes_or_after_a_minute(Fixture
 	g_assert_cmpint(read_state(f, RDMAD_PORT_DOWN, 3).rate_mbps, ==, 10000);
 }
 
+static void test_a_rate_that_cannot_be_read_once_is_read_again(Fixture *f, gconstpointer data)
+{
+	put(f, PORT_DIR "/rate", "400 Gb/sec (4X NDR)\n");
+	fault.path = PORT_DIR "/rate";
+	fault.errnum = EMFILE;
+	g_assert_cmpint(read_state(f, RDMAD_PORT_ACTIVE, 5).rate_mbps, ==, RDMAD_UNKNOWN);
+	fault.path = NULL;
+	g_assert_cmpint(read_state(f, RDMAD_PORT_ACTIVE, 5).rate_mbps, ==, 400000);
+	put(f, PORT_DIR "/rate", "100 Gb/sec (4X EDR)\n");
+	now_us += RDMAD_COUNTER_AGAIN_US;
+	fault.path = PORT_DIR "/rate";
+	g_assert_cmpint(read_state(f, RDMAD_PORT_ACTIVE, 5).rate_mbps, ==, 400000);
+	g_assert_cmpint(read_state(f, RDMAD_PORT_DOWN, 2).rate_mbps, ==, RDMAD_UNKNOWN);
+	fault.path = NULL;
+	g_assert_cmpint(read_state(f, RDMAD_PORT_ACTIVE, 5).rate_mbps, ==, 100000);
+}
+
 static void test_a_state_that_netlink_has_not_is_read_from_files(Fixture *f, gconstpointer data)
 {
 	static const int states[] = { RDMAD_UNKNOWN, 6, 255 };
@@ -377,6 +394,7 @@ const UnitTest unit_tests[] = {
 	TEST(names_do_not_outlive_their_directory),
 	TEST(a_rate_is_read_when_the_state_changes_or_after_a_minute),
 	TEST(a_state_that_netlink_has_not_is_read_from_files),
+	TEST(a_rate_that_cannot_be_read_once_is_read_again),
 	TEST(a_rate_beside_files_is_not_read_each_time_either),
 	{ 0 },
 };
