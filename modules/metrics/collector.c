@@ -179,6 +179,13 @@ static void place_free(Place *place)
 	g_free(place);
 }
 
+/* The job, if it runs, goes on without the batch. */
+static void place_drop(Place *place)
+{
+	batch_free(place->batch);
+	place_free(place);
+}
+
 static void place_ended(Batch *batch, gpointer data)
 {
 	Place *place = data;
@@ -236,8 +243,7 @@ static void lane_begin(Lane *lane, Collector *collector)
 	}
 	if (batch_start(place->batch, collector->context.self, &error))
 		return;
-	batch_free(place->batch);
-	place_free(place);
+	place_drop(place);
 	for (guint i = 0; i < targets->len; i++) {
 		Target *target = targets->pdata[i];
 
@@ -327,10 +333,8 @@ static void target_leave_batch(Target *target)
 {
 	Place *place = g_steal_pointer(&target->place);
 
-	if (!place || !batch_drop(place->batch, target))
-		return;
-	batch_free(place->batch);
-	place_free(place);
+	if (place && batch_drop(place->batch, target))
+		place_drop(place);
 }
 
 /* ---- targets ---- */
@@ -570,6 +574,8 @@ void collector_free(Collector *collector)
 	g_assert(!collector->requests.head);
 	rdmad_watch_free(collector->watch);
 	g_hash_table_unref(collector->targets);
+	while (collector->places.head)
+		place_drop(collector->places.head->data);
 	rdmad_event_free(collector->slow_check);
 	g_clear_pointer(&collector->context.pods, pod_names_unref);
 	rdmad_file_budget_unref(collector->context.budget);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector.h"
+
+#include <rdmad/module.h>
+
+#include "../scratch.h"
+#include "../support/unit.h"
+#include "base/loop.h"
+#include "daemon/services.h"
+#include "device-source.h"
+#include "hardware/device.h"
+#include "module/module.h"
+#include "service/inventory-private.h"
+
+extern const RdmadModuleClass rdmad_module_class;
+
+/* The first reading hangs, by a wrapper (ld's --wrap), until the end of the test. */
+static struct {
+	GMutex mutex;
+	GCond changed;
+	guint begun;
+	gboolean hangs;
+} readings;
+
+DeviceSample *__real_device_task_run(DeviceTask *task, const RdmadJob *job);
+DeviceSample *__wrap_device_task_run(DeviceTask *task, const RdmadJob *job);
+
+DeviceSample *__wrap_device_task_run(DeviceTask *task, const RdmadJob *job)
+{
+	g_mutex_lock(&readings.mutex);
+	if (!readings.begun++) {
+		g_cond_broadcast(&readings.changed);
+		while (readings.hangs)
+			g_cond_wait(&readings.changed, &readings.mutex);
+	}
+	g_mutex_unlock(&readings.mutex);
+	return __real_device_task_run(task, job);
+}
+
+static void wait_for_reading(void)
+{
+	g_mutex_lock(&readings.mutex);
+	while (!readings.begun)
+		g_cond_wait(&readings.changed, &readings.mutex);
+	g_mutex_unlock(&readings.mutex);
+}
+
+static void end_reading(void)
+{
+	g_mutex_lock(&readings.mutex);
+	readings.hangs = FALSE;
+	g_cond_broadcast(&readings.changed);
+	g_mutex_unlock(&readings.mutex);
+}
+
+typedef struct {
+	char *dir;
+	RdmadSettings *settings;
+	MetricsSettings *metrics;
+	RdmadServices *services;
+	RdmadModule *module;
+	Collector *collector;
+	gboolean answered;
+} Fixture;
+
+/* Devices by their names, separated by blanks. */
+static void put_devices(const Fixture *f, const char *names)
+{
+	g_auto(GStrv) all = g_strsplit(names, " ", -1);
+	GPtrArray *devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
+
+	for (char **name = all; *name; name++)
+		g_ptr_array_add(devices, rdmad_device_new(*name, *name));
+	rdmad_inventory_replace(f->services->inventory, devices, NULL);
+}
+
+static void setup(Fixture *f, gconstpointer data)
+{
+	char *dir = scratch_new();
+	const char *argv[] = { "rdmad", "--module",    "metrics", "--run-dir",
+			       dir,	"--state-dir", dir,	  NULL };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadOptions) options =
+		rdmad_options_new(G_N_ELEMENTS(argv) - 1, (char **)argv, &error);
+
+	f->dir = dir;
+	f->settings = rdmad_settings_load(options, &error);
+	g_assert_no_error(error);
+	f->services = rdmad_services_new(&error);
+	g_assert_no_error(error);
+	rdmad_services_open(f->services, f->settings, f->dir, TRUE, &error);
+	g_assert_no_error(error);
+	f->module = rdmad_module_new(f->services, &rdmad_module_class);
+	f->metrics = metrics_settings_parse(NULL, &error);
+	g_assert_no_error(error);
+	f->collector = collector_new(f->module, f->metrics);
+	readings.begun = 0;
+	readings.hangs = TRUE;
+	put_devices(f, "a b");
+	rdmad_loop_turn(f->services->loop);
+}
+
+static void teardown(Fixture *f, gconstpointer data)
+{
+	collector_free(f->collector);
+	end_reading();
+	g_assert_cmpuint(rdmad_module_free(f->module), ==, 0);
+	rdmad_services_free(f->services);
+	metrics_settings_free(f->metrics);
+	rdmad_settings_free(f->settings);
+	scratch_free(f->dir);
+}
+
+static void answer(Snapshot *snapshot, gpointer data)
+{
+	Fixture *f = data;
+
+	f->answered = TRUE;
+}
+
+/* The device that hangs leaves before it counts as slow: its batch has no member afterwards. */
+static void test_a_batch_whose_device_left_while_it_hung_is_freed(Fixture *f, gconstpointer data)
+{
+	collector_request(f->collector, 60000, answer, f);
+	wait_for_reading();
+	put_devices(f, "b");
+	while (!f->answered)
+		rdmad_loop_turn(f->services->loop);
+}
+
+const UnitTest unit_tests[] = {
+	UNIT_FIXTURE_TEST("/metrics/collector/a batch whose device left while it hung is freed",
+			  Fixture, NULL, setup,
+			  test_a_batch_whose_device_left_while_it_hung_is_freed, teardown),
+	{ 0 },
+};
