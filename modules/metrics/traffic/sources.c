@@ -34,31 +34,40 @@ static const Source packet_sources[] = {
 	{ RDMAD_COUNTER_HW, "rcvd_pkts", "sent_pkts", 1, "packets" },
 };
 
+/* Sets `failed` if the counter or its group could not be read. */
 static const RdmadCounter *counter_find(const RdmadReading *reading, RdmadCounterGroup group,
-					guint port, const char *name)
+					guint port, const char *name, gboolean *failed)
 {
 	for (guint i = 0; i < reading->n_counters; i++) {
 		const RdmadCounter *counter = &reading->counters[i];
 
-		if (counter->group == group && counter->port == port && !counter->errnum &&
-		    counter->name && strcmp(counter->name, name) == 0)
+		if (counter->group != group || counter->port != port ||
+		    (counter->name && strcmp(counter->name, name) != 0))
+			continue;
+		if (counter->name && !counter->errnum)
 			return counter;
+		*failed = TRUE;
 	}
 	return NULL;
 }
 
 static gboolean source_read(const Source *source, const RdmadReading *reading,
-			    RdmadCounterGroup group, guint port, PortTraffic *traffic)
+			    RdmadCounterGroup group, guint port, guint32 part, PortTraffic *traffic)
 {
-	const RdmadCounter *received = counter_find(reading, group, port, source->received);
+	gboolean failed = FALSE;
+	const RdmadCounter *received =
+		counter_find(reading, group, port, source->received, &failed);
 	const RdmadCounter *transmitted =
-		received ? counter_find(reading, group, port, source->transmitted) : NULL;
+		received ? counter_find(reading, group, port, source->transmitted, &failed) : NULL;
 
-	if (!transmitted)
+	if (!transmitted) {
+		traffic->parts.failed |= failed ? part : 0;
 		return FALSE;
+	}
 	traffic->unit = source->unit;
 	traffic->received = received->value * source->factor;
 	traffic->transmitted = transmitted->value * source->factor;
+	traffic->parts.read = part;
 	return TRUE;
 }
 
@@ -66,10 +75,12 @@ static gboolean sources_read(const Source *sources, gsize n, const RdmadReading 
 			     guint port, gboolean alone, PortTraffic *traffic)
 {
 	for (gsize i = 0; i < n; i++) {
-		if (source_read(&sources[i], reading, sources[i].group, port, traffic))
+		if (source_read(&sources[i], reading, sources[i].group, port,
+				port_part(sources[i].group, i), traffic))
 			return TRUE;
 		if (alone && sources[i].group == RDMAD_COUNTER_HW &&
-		    source_read(&sources[i], reading, RDMAD_COUNTER_DEVICE, 0, traffic))
+		    source_read(&sources[i], reading, RDMAD_COUNTER_DEVICE, 0,
+				port_part(RDMAD_COUNTER_DEVICE, i), traffic))
 			return TRUE;
 	}
 	return FALSE;

@@ -149,16 +149,30 @@ static void series_append(Series *series, const Sample *sample, guint limit)
 	g_array_append_vals(samples, sample, 1);
 }
 
+/* Returns whether the earlier total stays, for a rate over a longer step: another total would give
+ * no rate now, nor when the missing parts are back. */
+static gboolean total_stays(PortParts before, PortParts now, gint64 step_us)
+{
+	if (step_us > TRAFFIC_KEPT_US)
+		return FALSE;
+	return port_parts_are_missing(before, now) ||
+	       (before.read == now.read && step_us < TRAFFIC_STEP_US);
+}
+
+static gboolean totals_have_rate(PortParts before, PortParts now, gint64 step_us)
+{
+	return before.read == now.read && step_us <= TRAFFIC_KEPT_US;
+}
+
 static void series_take(Traffic *traffic, Series *series, const PortTraffic *total, gint64 read_us,
 			gint64 now_us)
 {
 	const gint64 step_us = read_us - series->read_us;
 	const guint limit = CLAMP(TRAFFIC_SAMPLE_MAX / traffic->series->len, 4, TRAFFIC_PORT_MAX);
-	const gboolean known = series->total.unit == total->unit && step_us <= TRAFFIC_KEPT_US;
 
-	if (known && step_us < TRAFFIC_STEP_US)
+	if (total_stays(series->total.parts, total->parts, step_us))
 		return;
-	if (known) {
+	if (totals_have_rate(series->total.parts, total->parts, step_us)) {
 		traffic->mark = MAX(now_us, traffic->mark + 1);
 		series_append(
 			series,

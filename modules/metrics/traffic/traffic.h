@@ -5,14 +5,17 @@
 #include <rdmad/counters.h>
 
 #include "snapshot.h"
+#include "traffic/parts.h"
 
 typedef struct {
 	const char *unit; /* "bytes"; "packets" where the device counts no bytes */
 	guint64 received, transmitted;
+	PortParts parts; /* sources; one was read */
 } PortTraffic;
 
-/* sources.c.  `alone`: the port is the only one, so counters of the whole device are its own.  Returns FALSE
- * if there are none. */
+/* sources.c.  `traffic`: zeroed.  `alone`: the port is the only one, so counters of the whole
+ * device are its own.  Returns FALSE if no source could be read; `traffic` has only those that
+ * failed. */
 gboolean port_traffic_read(const RdmadReading *reading, guint port, gboolean alone,
 			   PortTraffic *traffic);
 
