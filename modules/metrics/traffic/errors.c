@@ -15,8 +15,8 @@ const char *const port_error_names[PORT_ERROR_KINDS] = {
 	[PORT_RETRIES_EXCEEDED] = "retries_exceeded",
 };
 
-/* Sorted by name.  Counters of mlx5, bnxt_re, rxe, irdma, efa, mana, ionic, hns; the meanings are
- * in names/hw.c. */
+/* Sorted by name; at most 16 of a kind.  Counters of mlx5, bnxt_re, rxe, irdma, efa, mana, ionic,
+ * hns; the meanings are in names/hw.c. */
 static const struct ErrorName {
 	const char *name;
 	PortErrorKind kind;
@@ -70,24 +70,42 @@ static int compare_name(gconstpointer name, gconstpointer row)
 	return strcmp(name, ((const struct ErrorName *)row)->name);
 }
 
-/* Returns PORT_ERROR_KINDS if the counter is of no kind. */
-static guint kind_of(const RdmadCounter *counter)
+static guint32 part_of(const struct ErrorName *row, RdmadCounterGroup group)
 {
-	const struct ErrorName *found =
-		bsearch(counter->name, error_names, G_N_ELEMENTS(error_names), sizeof(*error_names),
-			compare_name);
+	guint i = 0;
 
-	return found ? found->kind : PORT_ERROR_KINDS;
+	for (const struct ErrorName *other = error_names; other < row; other++)
+		i += other->kind == row->kind;
+	return port_part(group, i);
 }
 
 static gboolean is_of_port(const RdmadCounter *counter, guint port, gboolean alone)
 {
-	if (counter->errnum || !counter->name)
-		return FALSE;
 	if (counter->group == RDMAD_COUNTER_DEVICE)
 		return alone;
 	return counter->port == port &&
 	       (counter->group == RDMAD_COUNTER_PORT || counter->group == RDMAD_COUNTER_HW);
+}
+
+static void counter_add(const RdmadCounter *counter, PortError errors[PORT_ERROR_KINDS])
+{
+	const struct ErrorName *row = bsearch(counter->name, error_names, G_N_ELEMENTS(error_names),
+					      sizeof(*error_names), compare_name);
+
+	if (!row)
+		return;
+	if (counter->errnum) {
+		errors[row->kind].parts.failed |= part_of(row, counter->group);
+		return;
+	}
+	errors[row->kind].parts.read |= part_of(row, counter->group);
+	errors[row->kind].total += counter->value;
+}
+
+static void group_fail(RdmadCounterGroup group, PortError errors[PORT_ERROR_KINDS])
+{
+	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
+		errors[kind].parts.failed |= port_parts_of(group);
 }
 
 void port_errors_read(const RdmadReading *reading, guint port, gboolean alone,
@@ -96,12 +114,12 @@ void port_errors_read(const RdmadReading *reading, guint port, gboolean alone,
 	memset(errors, 0, PORT_ERROR_KINDS * sizeof(*errors));
 	for (guint i = 0; i < reading->n_counters; i++) {
 		const RdmadCounter *counter = &reading->counters[i];
-		const guint kind =
-			is_of_port(counter, port, alone) ? kind_of(counter) : PORT_ERROR_KINDS;
 
-		if (kind == PORT_ERROR_KINDS)
+		if (!is_of_port(counter, port, alone))
 			continue;
-		errors[kind].known = TRUE;
-		errors[kind].total += counter->value;
+		if (counter->name)
+			counter_add(counter, errors);
+		else
+			group_fail(counter->group, errors);
 	}
 }

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <rdmad/doctor.h>
+#include <string.h>
 
 #define WINDOW_US   (5 * G_TIME_SPAN_MINUTE)
 #define SHORTEST_US (5 * G_TIME_SPAN_SECOND) /* a single error would be a high rate */
@@ -32,15 +33,35 @@ static const struct Condition {
 	  "check for congestion, and for a peer that is down: runbook RdmaPortErrors" },
 };
 
+static gboolean mark_is_partial(const LossMark *before, const LossMark *after)
+{
+	gboolean partial = port_parts_are_missing(before->packets.parts, after->packets.parts);
+
+	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
+		partial |= port_parts_are_missing(before->errors[kind].parts,
+						  after->errors[kind].parts);
+	return partial && after->read_us - before->read_us <= WINDOW_US;
+}
+
 /* Counters begin again with the driver. */
+static gboolean error_precedes(const PortError *before, const PortError *after)
+{
+	return before->parts.read == after->parts.read && before->total <= after->total;
+}
+
+static gboolean packets_precede(const PortTraffic *before, const PortTraffic *after)
+{
+	return before->parts.read == after->parts.read && before->received <= after->received &&
+	       before->transmitted <= after->transmitted;
+}
+
 static gboolean mark_precedes(const LossMark *before, const LossMark *after)
 {
-	if (after->read_us - before->read_us > WINDOW_US || after->known != before->known ||
-	    after->packets.received < before->packets.received ||
-	    after->packets.transmitted < before->packets.transmitted)
+	if (after->read_us - before->read_us > WINDOW_US ||
+	    !packets_precede(&before->packets, &after->packets))
 		return FALSE;
 	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
-		if (after->errors[kind] < before->errors[kind])
+		if (!error_precedes(&before->errors[kind], &after->errors[kind]))
 			return FALSE;
 	return before->read_us != 0;
 }
@@ -50,11 +71,8 @@ void port_losses_take(PortLosses *losses, const PortError errors[PORT_ERROR_KIND
 {
 	LossMark mark = { .read_us = read_us, .packets = *packets };
 
-	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++) {
-		mark.errors[kind] = errors[kind].total;
-		mark.known |= errors[kind].known ? OF(kind) : 0;
-	}
-	if ((losses->last.known & ~mark.known) && read_us - losses->last.read_us <= WINDOW_US)
+	memcpy(mark.errors, errors, sizeof(mark.errors));
+	if (mark_is_partial(&losses->last, &mark))
 		return;
 	if (!mark_precedes(&losses->last, &mark))
 		losses->older = losses->newer = mark;
@@ -71,7 +89,7 @@ static guint64 errors_since(const PortLosses *losses, guint kinds)
 
 	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
 		if (kinds & OF(kind))
-			sum += losses->last.errors[kind] - losses->older.errors[kind];
+			sum += losses->last.errors[kind].total - losses->older.errors[kind].total;
 	return sum;
 }
 

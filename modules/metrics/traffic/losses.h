@@ -10,8 +10,7 @@
 
 typedef struct {
 	gint64 read_us; /* monotonic; 0: none */
-	guint64 errors[PORT_ERROR_KINDS];
-	guint known; /* bit N: `errors[N]` was read */
+	PortError errors[PORT_ERROR_KINDS];
 	PortTraffic packets;
 } LossMark;
 
@@ -20,8 +19,8 @@ typedef struct {
 	LossMark older, newer, last;
 } PortLosses;
 
-/* `packets`: of port_packets_read().  A reading without a kind of errors that the last one had is left
- * out: its counters may be unreadable for a while. */
+/* `packets`: of port_packets_read().  A reading that could not read everything that the last one
+ * had is left out. */
 void port_losses_take(PortLosses *losses, const PortError errors[PORT_ERROR_KINDS],
 		      const PortTraffic *packets, gint64 read_us);
 /* Adds a finding for each condition that holds. */

@@ -23,13 +23,17 @@ typedef struct {
 } Sample;
 
 typedef struct {
+	PortError sum;
+	gint64 read_us; /* when `sum` was read */
+	float rate;	/* since the sum before; NAN: unknown */
+} SeriesError;
+
+typedef struct {
 	char *id, *name; /* of the device */
 	guint port;
 	PortTraffic total; /* unit NULL: the port has no counter of traffic */
 	gint64 read_us;	   /* when `total` was read */
-	PortError errors[PORT_ERROR_KINDS];
-	float error_rates[PORT_ERROR_KINDS]; /* between the last two readings; NAN: unknown */
-	gint64 errors_us;		     /* when `errors` was read; 0: never */
+	SeriesError errors[PORT_ERROR_KINDS];
 	PortLosses losses;
 	gint64 seen_us;
 	GArray *samples; /* Sample, oldest first */
@@ -201,20 +205,20 @@ static void users_count(Users *users, const RdmadReading *reading)
 	}
 }
 
-static void series_take_errors(Series *series, const PortError *errors, gint64 read_us)
+static void error_take(SeriesError *error, const PortError *sum, gint64 read_us)
 {
-	const gint64 step_us = read_us - series->errors_us;
-	const gboolean known = series->errors_us && step_us <= TRAFFIC_KEPT_US;
+	const gint64 step_us = read_us - error->read_us;
+	const gboolean stays = total_stays(error->sum.parts, sum->parts, step_us);
 
-	if (known && step_us < TRAFFIC_STEP_US)
+	if (stays && step_us < TRAFFIC_STEP_US)
 		return;
-	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
-		series->error_rates[kind] = known && series->errors[kind].known
-						    ? rate_between(series->errors[kind].total,
-								   errors[kind].total, step_us)
-						    : NAN;
-	memcpy(series->errors, errors, sizeof(series->errors));
-	series->errors_us = read_us;
+	error->rate = !stays && totals_have_rate(error->sum.parts, sum->parts, step_us)
+			      ? rate_between(error->sum.total, sum->total, step_us)
+			      : NAN;
+	if (stays)
+		return;
+	error->sum = *sum;
+	error->read_us = read_us;
 }
 
 /* The kernel has objects on every device, so an empty list means that it was not read. */
@@ -263,7 +267,8 @@ void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
 		g_free(series->name);
 		series->name = g_strdup(device->name);
 		port_errors_read(sample->reading, port, device->n_ports == 1, errors);
-		series_take_errors(series, errors, sample->reading->time_us);
+		for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
+			error_take(&series->errors[kind], &errors[kind], sample->reading->time_us);
 		port_packets_read(sample->reading, port, device->n_ports == 1, &packets);
 		port_losses_take(&series->losses, errors, &packets, sample->reading->time_us);
 		if (port_traffic_read(sample->reading, port, device->n_ports == 1, &total))
@@ -298,13 +303,15 @@ static json_t *errors_json(const Series *series)
 {
 	json_t *errors = json_array();
 
-	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
-		if (series->errors[kind].known)
+	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++) {
+		const SeriesError *error = &series->errors[kind];
+
+		if (error->sum.parts.read)
 			json_array_append_new(
-				errors,
-				json_pack("{s:s, s:I, s:o}", "kind", port_error_names[kind],
-					  "total", (json_int_t)series->errors[kind].total,
-					  "per_second", real_json(series->error_rates[kind])));
+				errors, json_pack("{s:s, s:I, s:o}", "kind", port_error_names[kind],
+						  "total", (json_int_t)error->sum.total,
+						  "per_second", real_json(error->rate)));
+	}
 	return errors;
 }
 

@@ -37,7 +37,7 @@ typedef enum {
 
 typedef struct {
 	guint64 total;
-	gboolean known; /* a counter of that kind is readable */
+	PortParts parts; /* counters of that kind */
 } PortError;
 
 extern const char *const port_error_names[PORT_ERROR_KINDS];

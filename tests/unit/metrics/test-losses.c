@@ -79,7 +79,8 @@ static void take(PortLosses *losses, const Case *row, guint times, gint64 at_us)
 	PortError errors[PORT_ERROR_KINDS];
 
 	for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
-		errors[kind] = (PortError){ 1000 + (guint64)times * row->errors[kind], TRUE };
+		errors[kind] =
+			(PortError){ 1000 + (guint64)times * row->errors[kind], { .read = 1 } };
 	port_losses_take(losses, errors, &packets, at_us);
 }
 
@@ -159,7 +160,7 @@ static void test_readings_that_ended_say_nothing(void)
 
 static void test_errors_that_were_unreadable_once_are_no_new_ones(void)
 {
-	const PortError unread[PORT_ERROR_KINDS] = { 0 };
+	const PortError unread[PORT_ERROR_KINDS] = { [PORT_RETRIES_EXCEEDED].parts.failed = 1 };
 	const PortTraffic packets = { "packets", 7, 9 };
 	PortLosses losses = { 0 };
 

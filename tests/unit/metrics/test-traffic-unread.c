@@ -22,6 +22,10 @@
 #define NO_WORDS		  FAILED(PORT, 1, "port_rcv_data"), FAILED(PORT, 1, "port_xmit_data")
 #define OCTETS(g, v)		  g("rx_bytes", v), g("tx_bytes", v)
 #define PACKETS(v)		  HW("rcvd_pkts", v), HW("sent_pkts", v)
+#define LINK_PACKETS(v)		  PORT("port_rcv_packets", v), PORT("port_xmit_packets", v)
+#define DISCARDS(v)		  PORT("port_xmit_discards", v)
+#define DROPS(g, v)		  g("out_of_buffer", v)
+#define SUM(kind, total, rate)	  "{\"kind\":\"" kind "\",\"total\":" total ",\"per_second\":" rate "}"
 
 typedef struct {
 	gint64 seconds; /* 0: no more of them */
@@ -31,7 +35,8 @@ typedef struct {
 typedef struct {
 	const char *name;
 	Step steps[4];
-	const char *unit, *received; /* of the answer after the last one */
+	/* After the last one; NULL: not looked at. */
+	const char *unit, *received, *errors, *finding;
 } Case;
 
 static const Case cases[] = {
@@ -99,6 +104,76 @@ static const Case cases[] = {
 	    { 13 + KEPT_S, { NO_PORT, PACKETS(74000) } } },
 	  "\"packets\"",
 	  "[1000]" },
+	{ "a-part-of-errors-that-fails",
+	  { { 10, { DISCARDS(10), DROPS(HW, 100) } }, { 12, { NO_PORT, DROPS(HW, 200) } } },
+	  .errors = "[" SUM("discards", "110", "null") "]" },
+	{ "a-part-of-errors-that-failed-once",
+	  { { 10, { DISCARDS(10), DROPS(HW, 100) } },
+	    { 12, { NO_PORT, DROPS(HW, 101) } },
+	    { 14, { DISCARDS(12), DROPS(HW, 102) } } },
+	  .errors = "[" SUM("discards", "114", "1.0") "]" },
+	{ "a-counter-of-errors-that-failed-once",
+	  { { 10, { DISCARDS(10), DROPS(HW, 100) } },
+	    { 12, { DISCARDS(11), FAILED(HW, 1, "out_of_buffer") } },
+	    { 14, { DISCARDS(12), DROPS(HW, 102) } } },
+	  .errors = "[" SUM("discards", "114", "1.0") "]" },
+	{ "all-errors-that-failed-once",
+	  { { 10, { DISCARDS(10) } }, { 12, { NO_PORT } }, { 14, { DISCARDS(14) } } },
+	  .errors = "[" SUM("discards", "14", "1.0") "]" },
+	{ "errors-of-the-device-that-failed-once",
+	  { { 10, { DROPS(HW, 10), DROPS(DEVICE, 100) } },
+	    { 12, { DROPS(HW, 11), FAILED(DEVICE, 0, NULL) } },
+	    { 14, { DROPS(HW, 12), DROPS(DEVICE, 102) } } },
+	  .errors = "[" SUM("discards", "114", "1.0") "]" },
+	{ "a-failure-at-once-after-a-reading",
+	  { { 10, { DISCARDS(10), DROPS(HW, 100) } },
+	    { 12, { DISCARDS(12), DROPS(HW, 100) } },
+	    { 12, { NO_PORT, DROPS(HW, 100) } } },
+	  .errors = "[" SUM("discards", "112", "1.0") "]" },
+	{ "a-part-of-errors-that-failed-first",
+	  { { 10, { NO_PORT, DROPS(HW, 100) } }, { 12, { DISCARDS(10), DROPS(HW, 100) } } },
+	  .errors = "[" SUM("discards", "110", "null") "]" },
+	{ "a-part-of-errors-that-always-fails",
+	  { { 10, { NO_PORT, DROPS(HW, 100) } }, { 12, { NO_PORT, DROPS(HW, 102) } } },
+	  .errors = "[" SUM("discards", "102", "1.0") "]" },
+	{ "a-device-without-a-part-of-errors-since",
+	  { { 10, { DISCARDS(10), DROPS(HW, 100) } }, { 12, { DROPS(HW, 200) } } },
+	  .errors = "[" SUM("discards", "200", "null") "]" },
+	{ "a-part-of-errors-that-fails-is-kept-ten-minutes",
+	  { { 10, { DISCARDS(10), DROPS(HW, 100) } },
+	    { 12, { NO_PORT, DROPS(HW, 101) } },
+	    { 10 + KEPT_S, { NO_PORT, DROPS(HW, 102) } } },
+	  .errors = "[" SUM("discards", "110", "null") "]" },
+	{ "a-part-of-errors-that-fails-longer-is-given-up",
+	  { { 10, { DISCARDS(10), DROPS(HW, 100) } },
+	    { 12, { NO_PORT, DROPS(HW, 101) } },
+	    { 11 + KEPT_S, { NO_PORT, DROPS(HW, 102) } },
+	    { 13 + KEPT_S, { NO_PORT, DROPS(HW, 104) } } },
+	  .errors = "[" SUM("discards", "104", "1.0") "]" },
+	{ "other-errors-go-on",
+	  { { 10, { DISCARDS(10), HW("rx_cnp_pkts", 1), DROPS(DEVICE, 100) } },
+	    { 12, { NO_PORT, HW("rx_cnp_pkts", 3), FAILED(DEVICE, 0, NULL) } } },
+	  .errors = "[" SUM("congestion_notifications", "3", "1.0") "," SUM("discards", "110",
+									    "null") "]" },
+	{ "a-sum-that-is-whole-again-is-no-loss",
+	  { { 10, { DISCARDS(1000000), DROPS(HW, 5) } },
+	    { 20, { NO_PORT, DROPS(HW, 5) } },
+	    { 30, { DISCARDS(1000000), DROPS(HW, 5) } } },
+	  .finding = "" },
+	{ "a-loss-is-remembered-while-a-part-fails",
+	  { { 10, { DISCARDS(0), DROPS(HW, 0) } },
+	    { 20, { DISCARDS(500), DROPS(HW, 501) } },
+	    { 22, { NO_PORT, DROPS(HW, 501) } } },
+	  .finding = "port 1 discards packets: 1001 in 10 s" },
+	{ "a-loss-is-remembered-while-packets-fail",
+	  { { 10, { LINK_PACKETS(0), HW("out_of_sequence", 0) } },
+	    { 20, { LINK_PACKETS(1000000), HW("out_of_sequence", 200) } },
+	    { 22, { NO_PORT, HW("out_of_sequence", 200) } } },
+	  .finding = "port 1 receives packets out of sequence: 200 in 10 s" },
+	{ "packets-of-another-source-are-none",
+	  { { 10, { LINK_PACKETS(0), HW("out_of_sequence", 0) } },
+	    { 20, { PACKETS(1000000), HW("out_of_sequence", 200) } } },
+	  .finding = "" },
 };
 
 static void take(Traffic *traffic, const Step *step)
@@ -120,27 +195,44 @@ static void take(Traffic *traffic, const Step *step)
 
 static void assert_member(const json_t *object, const char *member, const char *expected)
 {
-	char *text = json_dumps(json_object_get(object, member), JSON_COMPACT | JSON_ENCODE_ANY);
+	g_autofree char *text = NULL;
 
+	if (!expected)
+		return;
+	text = json_dumps(json_object_get(object, member), JSON_COMPACT | JSON_ENCODE_ANY);
 	g_assert_cmpstr(text, ==, expected);
-	free(text);
+}
+
+static void assert_finding(const Traffic *traffic, gint64 now_us, const char *expected)
+{
+	json_t *findings = json_array();
+	const char *text;
+
+	traffic_doctor(traffic, now_us, findings);
+	text = json_string_value(json_object_get(json_array_get(findings, 0), "text"));
+	g_assert_cmpstr(text ? text : "", ==, expected);
+	json_decref(findings);
 }
 
 static void test_case(gconstpointer data)
 {
 	const Case *row = data;
 	g_autoptr(Traffic) traffic = traffic_new();
+	json_t *answer, *port;
 	gint64 last_us = 0;
-	json_t *json;
 
 	for (guint i = 0; i < G_N_ELEMENTS(row->steps) && row->steps[i].seconds; i++) {
 		take(traffic, &row->steps[i]);
 		last_us = row->steps[i].seconds * S;
 	}
-	json = traffic_json(traffic, 0, last_us);
-	assert_member(json_array_get(json_object_get(json, "ports"), 0), "unit", row->unit);
-	assert_member(json_array_get(json_object_get(json, "ports"), 0), "received", row->received);
-	json_decref(json);
+	answer = traffic_json(traffic, 0, last_us);
+	port = json_array_get(json_object_get(answer, "ports"), 0);
+	assert_member(port, "unit", row->unit);
+	assert_member(port, "received", row->received);
+	assert_member(port, "errors", row->errors);
+	json_decref(answer);
+	if (row->finding)
+		assert_finding(traffic, last_us, row->finding);
 }
 
 const UnitTest unit_tests[] = {
