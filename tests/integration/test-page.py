@@ -174,10 +174,14 @@ class Files(Client):
         for wrong in ("x", "-1", "", "99999999999999999999"):
             self.assertEqual(self.get(f"/api/v1/traffic?after={wrong}")[0].status, 400, wrong)
 
+    def test_traffic_is_written_on_a_worker(self):
+        self.get("/api/v1/traffic")
+        self.assertRegex(self.get("/metrics")[1].decode(), r'rdmad_work_jobs_total\{job="traffic"[^}]*\} [1-9]')
+
     def test_who_leaves_while_the_devices_are_read_harms_nobody(self):
         for _ in range(50):
             with socket.create_connection(self.address.split(":")) as client:
-                client.sendall(b"GET /api/v1/traffic HTTP/1.1\r\nHost: x\r\n\r\n")
+                client.sendall(b"GET /api/v1/traffic HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertEqual(self.get("/api/v1/traffic")[0].status, 200)
 
 

@@ -100,8 +100,7 @@ static gboolean users_are_old(gpointer key, gpointer value, gpointer data)
 	return ((Users *)value)->seen_us < *oldest_us;
 }
 
-/* Drops devices that were removed or are no longer read. */
-static void traffic_forget_old(Traffic *traffic, gint64 now_us)
+void traffic_forget_old(Traffic *traffic, gint64 now_us)
 {
 	gint64 oldest_us = now_us - TRAFFIC_KEPT_US;
 
@@ -286,6 +285,45 @@ void traffic_doctor(const Traffic *traffic, gint64 now_us, json_t *findings)
 	}
 }
 
+/* ---- copies ---- */
+
+static Series *series_copy(const Series *series)
+{
+	Series *copy = g_memdup2(series, sizeof(*series));
+
+	copy->id = g_strdup(series->id);
+	copy->name = g_strdup(series->name);
+	copy->samples = g_array_copy(series->samples);
+	return copy;
+}
+
+static Users *users_copy(const Users *users)
+{
+	Users *copy = g_memdup2(users, sizeof(*users));
+
+	copy->id = g_strdup(users->id);
+	copy->name = g_strdup(users->name);
+	return copy;
+}
+
+Traffic *traffic_copy(const Traffic *traffic)
+{
+	Traffic *copy = traffic_new();
+	GHashTableIter iter;
+	gpointer value;
+
+	copy->mark = traffic->mark;
+	for (guint i = 0; i < traffic->series->len; i++)
+		g_ptr_array_add(copy->series, series_copy(traffic->series->pdata[i]));
+	g_hash_table_iter_init(&iter, traffic->users);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		Users *users = users_copy(value);
+
+		g_hash_table_insert(copy->users, users->id, users);
+	}
+	return copy;
+}
+
 /* ---- JSON ---- */
 
 static json_t *real_json(float rate)
@@ -353,13 +391,12 @@ static json_t *users_json(const Users *users)
 	return object;
 }
 
-json_t *traffic_json(Traffic *traffic, gint64 after, gint64 now_us)
+json_t *traffic_json(const Traffic *traffic, gint64 after, gint64 now_us)
 {
 	json_t *ports = json_array(), *users = json_array();
 	GHashTableIter iter;
 	gpointer value;
 
-	traffic_forget_old(traffic, now_us);
 	for (guint i = 0; i < traffic->series->len; i++)
 		json_array_append_new(ports, series_json(traffic->series->pdata[i], after, now_us));
 	g_hash_table_iter_init(&iter, traffic->users);

@@ -59,8 +59,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Traffic, traffic_free)
 
 /* `now_us`: monotonic. */
 void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us);
+/* Drops devices that were removed or are no longer read. */
+void traffic_forget_old(Traffic *traffic, gint64 now_us);
+/* Returns a copy for traffic_json() on another thread. */
+Traffic *traffic_copy(const Traffic *traffic);
 /* Returns the response of GET /api/v1/traffic?after=: the samples after the mark of an earlier
  * response. */
-struct json_t *traffic_json(Traffic *traffic, gint64 after, gint64 now_us);
+struct json_t *traffic_json(const Traffic *traffic, gint64 after, gint64 now_us);
 /* Adds a finding for each port that loses packets. */
 void traffic_doctor(const Traffic *traffic, gint64 now_us, struct json_t *findings);
