@@ -38,6 +38,8 @@ REFUSED = [
     ("modules.cni=yes please", "cni"),
     ("metrics.port=65536", "port"),
     ("metrics.port=http", "port"),
+    ("metrics.address=node", "address"),
+    ("metrics.webConfigSecret=/etc", "webConfigSecret"),
     ("profile=vkee", "profile"),
     ("kubeletDir=var/lib/kubelet", "kubeletDir"),
     ("image.digest=sha256:12", "digest"),
@@ -298,9 +300,21 @@ class Node(unittest.TestCase):
             self.assertEqual(pod.spec["priorityClassName"], "system-node-critical")
             self.assertTrue(pod.spec["hostNetwork"])
 
+    def test_a_listener_that_kubelet_cannot_ask_is_not_probed(self):
+        for value, line in (("metrics.address=127.0.0.1", 'listen = "127.0.0.1:9889";'),
+                            ("metrics.address=[::1]", 'listen = "[::1]:9889";'),
+                            ("metrics.webConfigSecret=web", 'web_config = "/etc/rdmad-web/web-config.yml";')):
+            with self.subTest(value):
+                pod = Pod("--set", value)
+                self.assertIn(line, pod.objects["ConfigMap"][0]["data"]["rdmad.conf"])
+                self.assertNotIn("startupProbe", pod.main)
+                self.assertNotIn("httpGet", json.dumps(pod.main))
+        self.assertEqual(pod.volumes["web-config"]["secret"]["secretName"], "web")
+        self.assertIn({"name": "web-config", "mountPath": "/etc/rdmad-web", "readOnly": True}, pod.main["volumeMounts"])
+
     def test_volumes_are_all_used_and_named_once(self):
         for modules in sets():
-            pod = Pod(*on(*modules))
+            pod = Pod(*on(*modules), "--set", "metrics.webConfigSecret=web")
             names = [volume["name"] for volume in pod.spec["volumes"]]
             used = {mount["name"] for container in (pod.main, *pod.init) for mount in container["volumeMounts"]}
             self.assertEqual(sorted(names), sorted(used))
@@ -349,6 +363,12 @@ class Monitoring(unittest.TestCase):
             with open(f"{CONTRIB}/prometheus/{name}.yml", encoding="utf-8") as file:
                 groups += yaml.safe_load(file)["groups"]
         self.assertEqual(rule["spec"], {"groups": groups})
+
+    def test_the_pod_monitor_takes_more_of_its_endpoint(self):
+        monitor, = render(*self.SET, "--set", "metrics.podMonitor.endpoint.scheme=https")["PodMonitor"]
+        endpoint, = monitor["spec"]["podMetricsEndpoints"]
+        self.assertEqual(endpoint["scheme"], "https")
+        self.assertEqual(endpoint["interval"], "15s")
 
     def test_the_pod_monitor_keeps_the_labels_of_pods_free_for_those_that_use_rdma(self):
         monitor, = render(*self.SET)["PodMonitor"]

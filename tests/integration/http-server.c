@@ -64,9 +64,9 @@ static const struct {
 	const char *method, *path;
 	RdmadHttpHandler handler;
 } routes[] = {
-	{ "GET", "/hello", answer_hello },   { "GET", "/large", answer_large },
-	{ "GET", "/huge", answer_huge },     { "GET", "/page", answer_page },
-	{ "GET", "/never", answer_never },   { "GET", "/parked", answer_parked },
+	{ "GET", "/hello", answer_hello }, { "GET", "/large", answer_large },
+	{ "GET", "/huge", answer_huge },   { "GET", "/page", answer_page },
+	{ "GET", "/never", answer_never }, { "GET", "/parked", answer_parked },
 	{ "POST", "/body", answer_body },
 };
 

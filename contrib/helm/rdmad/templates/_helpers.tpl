@@ -48,6 +48,11 @@ root has. */}}
 {{- and (eq (include "rdmad.surgeAsked" .) "true") $needs.root -}}
 {{- end }}
 
+{{/* Kubelet asks every address of the node, without a certificate of its own. */}}
+{{- define "rdmad.probed" -}}
+{{- and .Values.modules.metrics (not .Values.metrics.address) (not .Values.metrics.webConfigSecret) -}}
+{{- end }}
+
 {{- define "rdmad.updateStrategy" -}}
 {{- if eq (include "rdmad.surge" .) (include "rdmad.surgeAsked" .) -}}
 {{ toYaml .Values.updateStrategy }}
