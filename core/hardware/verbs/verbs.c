@@ -27,6 +27,7 @@ typedef struct {
 	RdmadVerbsOpen *open; /* neither context nor problem while the job runs */
 	RdmadEvent *io;
 	guint tries;
+	gboolean opening; /* by the running job */
 	/* A fatal event was received; reported if the next scan still finds the device. */
 	gboolean fatal;
 	gboolean seen; /* found by the current scan */
@@ -128,9 +129,10 @@ static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 	Follower *follower = g_hash_table_lookup(verbs->followers, opened->id);
 	g_autoptr(GError) error = NULL;
 
-	if (!follower || follower->open->context ||
+	if (!follower || !follower->opening ||
 	    !is_for(opened, follower->open->index, follower->open->name))
 		return FALSE;
+	follower->opening = FALSE;
 	if (opened->context)
 		follower->io = rdmad_loop_add_io(verbs->loop, NULL, opened->context->async_fd,
 						 RDMAD_IO_READ, async_ready, follower, &error);
@@ -147,6 +149,7 @@ static gboolean verbs_adopt(RdmadVerbs *verbs, RdmadVerbsOpen *opened)
 	return TRUE;
 }
 
+/* Ends the attempt to open the devices of the job. */
 static void verbs_give_up(RdmadVerbs *verbs, const char *why, gboolean may_pass)
 {
 	GHashTableIter iter;
@@ -156,11 +159,11 @@ static void verbs_give_up(RdmadVerbs *verbs, const char *why, gboolean may_pass)
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		Follower *follower = value;
 
-		if (follower->tries == 0 || follower->open->context)
+		if (!follower->opening)
 			continue;
+		follower->opening = FALSE;
 		follower->tries = OPEN_TRIES;
-		if (follower->open->problem)
-			continue;
+		g_free(follower->open->problem);
 		follower->open->problem = g_strdup(why);
 		follower->open->may_pass = may_pass;
 	}
@@ -230,6 +233,7 @@ static void verbs_open(RdmadVerbs *verbs)
 		if (!follower_wants_open(follower))
 			continue;
 		follower->tries++;
+		follower->opening = TRUE;
 		g_ptr_array_add(wanted, rdmad_verbs_open_new(open->id, open->name, open->driver,
 							     open->index));
 	}

@@ -154,10 +154,10 @@ static void test_opening_is_tried_three_times(Fixture *f, gconstpointer data)
 void __real_rdmad_event_arm(RdmadEvent *ev, guint ms);
 void __wrap_rdmad_event_arm(RdmadEvent *ev, guint ms);
 
-/* A minute between two attempts is less here. */
+/* A minute between two attempts is less here, as is the time for one. */
 void __wrap_rdmad_event_arm(RdmadEvent *ev, guint ms)
 {
-	__real_rdmad_event_arm(ev, ms == 60000 ? 60 : ms);
+	__real_rdmad_event_arm(ev, ms >= 30000 ? ms / 1000 : ms);
 }
 
 static void test_opening_is_tried_again_after_a_lack_of_descriptors(Fixture *f, gconstpointer data)
@@ -245,11 +245,14 @@ void __wrap_rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job);
 int __wrap_ibv_close_device(struct ibv_context *context);
 
 static gboolean opens;
+static int hangs; /* atomic */
 static int closed, closed_on_loop;
 static pthread_t loop_thread;
 
 void __wrap_rdmad_verbs_open_all(GPtrArray *wanted, const RdmadJob *job)
 {
+	while (g_atomic_int_get(&hangs))
+		g_usleep(1000);
 	if (!opens) {
 		__real_rdmad_verbs_open_all(wanted, job);
 		return;
@@ -270,6 +273,26 @@ int __wrap_ibv_close_device(struct ibv_context *context)
 	g_free(context);
 	g_atomic_int_inc(&closed);
 	return 0;
+}
+
+/* Another attempt would occupy another worker. */
+static void test_a_device_that_hangs_is_not_opened_again(Fixture *f, gconstpointer data)
+{
+	const rlim_t before = limit_descriptors(0);
+	guint hints;
+
+	scan(f, device(3, TRUE));
+	hints = hints_within(f, 10000);
+	limit_descriptors(before);
+	g_assert_cmpuint(hints, ==, 1);
+	g_assert_cmpstr(rdmad_verbs_problem(f->verbs, ID), ==, "libibverbs: Too many open files");
+	g_atomic_int_set(&hangs, TRUE);
+	scan(f, device(3, TRUE));
+	hints_within(f, 200);
+	g_assert_nonnull(strstr(rdmad_verbs_problem(f->verbs, ID), "did not end in time"));
+	g_atomic_int_set(&hangs, FALSE);
+	scan(f, device(3, TRUE));
+	g_assert_cmpuint(hints_within(f, 200), ==, 0);
 }
 
 static void setup_opens(Fixture *f, gconstpointer data)
@@ -342,6 +365,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_device_that_does_not_open_has_a_reason_and_no_limits),
 	TEST(opening_is_tried_three_times),
 	TEST(opening_is_tried_again_after_a_lack_of_descriptors),
+	TEST(a_device_that_hangs_is_not_opened_again),
 	TEST(what_comes_again_is_opened_again),
 	TEST(a_device_is_opened_by_its_new_name),
 	TEST(an_answer_for_the_old_name_is_not_taken),
