@@ -43,7 +43,8 @@ typedef struct {
 	char *steps;			/* JSON; NULL: not planned yet */
 	char *result;			/* JSON in CNI_NEWEST; NULL: not done */
 	gint64 since_us;
-	gboolean asked_ipam; /* IPAM was called for any NIC; its state outlives the boot */
+	gboolean asked_ipam;  /* IPAM was called for any NIC; its state outlives the boot */
+	gboolean undo_failed; /* since rdmad has started */
 } CniAttachment;
 
 CniAttachment *cni_attachment_new(const CniRequest *request, const RdmadNetnsId *netns,

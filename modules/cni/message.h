@@ -30,12 +30,3 @@ gboolean cni_spooled_name_check(const char *name);
 /* Makes an answer; `text` NULL: an empty one.  The caller sends and closes `*fd`, or gets -1.
  * RDMAD_ERROR_FAILED. */
 GByteArray *cni_answer_new(int status, const char *text, int *fd, GError **error);
-
-/* ---- spool.c: DELs that rdmad-cni recorded while no daemon ran; shim/spool.c writes them ---- */
-
-/* Returns the names of the records; g_strfreev().  RDMAD_ERROR_FAILED. */
-char **cni_spool_list(const char *directory, GError **error);
-/* RDMAD_ERROR_INVALID: not a file, truncated or damaged.  RDMAD_ERROR_FAILED: a retry may succeed. */
-gboolean cni_spool_read(const char *directory, const char *name, CniMessage *message,
-			GError **error);
-gboolean cni_spool_remove(const char *directory, const char *name, GError **error);

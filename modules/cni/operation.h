@@ -33,6 +33,7 @@ struct CniOperation {
 	CniOperationDone done;
 	RdmadMessagePeer *peer; /* NULL: no caller waits */
 	char *spooled;		/* name in the spool; NULL: received on the socket */
+	gboolean again;		/* a leftover whose undo failed before */
 	gint64 began_us;
 	GPtrArray *ended; /* of RdmadAllocation: of the pod, and ended since the request came */
 	gboolean keeps;	  /* undo without a request: cni_undo_start() */

@@ -18,31 +18,27 @@
 #include "journal.h"
 #include "message.h"
 #include "operation.h"
+#include "spool.h"
 
 #define PEERS_MAX  2048u
 #define SEND_MS	   10000u /* for a caller to send its request */
-#define SPOOL_MS   500u	  /* until a spool that could not be read is read again; doubles */
 #define RETRY_MS   30000u /* delay of a retry */
 #define DRAIN_MS   5000u  /* of the ten seconds of a stop; the rest is for undoing */
 #define CHANGED_MS 5000u  /* for the DELs of a pod that ended to arrive */
-
-#define SPOOL_MAX_MS	  8000u /* a waiting ADD soon follows the end of the failure */
-#define LEFTOVERS_AT_ONCE 64u
+#define FIRST_MS   5000u  /* that ADDs wait for the first try of a leftover */
 
 struct CniServer {
 	Cni *cni;
 	char *path;
 	RdmadMessageServer *socket;
-	GQueue operations;		/* of CniOperation, in their order */
-	guint running;			/* ADDs and CHECKs */
-	GHashTable *failed;		/* names of spooled DELs that failed */
-	GHashTable *unread;		/* names of records that could not be read */
+	GQueue operations; /* of CniOperation, in their order */
+	guint running;	   /* ADDs and CHECKs */
+	CniSpool *spool;
 	GPtrArray *collections;		/* of Collection */
 	void (*drained)(gpointer data); /* not NULL: rdmad is stopping */
 	gpointer drained_data;
 	RdmadEvent *drain_limit, *drain_end;
-	RdmadEvent *retry, *schedule, *spool_retry;
-	guint spool_retry_ms;
+	RdmadEvent *retry, *schedule;
 };
 
 /* A GC and its caller. */
@@ -106,19 +102,6 @@ static gboolean is_limited(const CniOperation *op)
 	return op->request && op->request->command != CNI_DEL;
 }
 
-/* A record that could not be removed is one of a DEL that failed: it is tried again, but holds no ADD. */
-static void spool_ended(CniServer *server, const CniOperation *op, const GError *error)
-{
-	g_autoptr(GError) why = NULL;
-
-	if (!error && cni_spool_remove(server->cni->spool_dir, op->spooled, &why))
-		return;
-	if (why)
-		rdmad_warn("%s", why->message);
-	g_hash_table_add(server->failed, g_strdup(op->spooled));
-	rdmad_event_arm_within(server->retry, RETRY_MS);
-}
-
 static void undo_queue(CniServer *server, const CniAttachment *attachment, gboolean keep);
 
 static void drain_check(CniServer *server);
@@ -136,6 +119,7 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	const char *command = op->request ? cni_command_name(op->request->command) : "undo";
 	const gboolean made = op->request && op->request->command == CNI_ADD && !error;
 	CniAttachment *attachment = cni_journal_lookup(op->cni->journal, op->key);
+	const gboolean is_left = attachment && attachment->state == CNI_STATE_LEFT;
 	g_autofree char *key = g_strdup(op->key);
 	g_autoptr(GError) problem = error ? g_error_copy(error) : NULL;
 	gboolean answered = TRUE;
@@ -148,10 +132,11 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 		peer_answer_error(op->peer, error, op->request->version);
 	else if (op->peer)
 		answered = peer_answer(op->peer, 0, text);
-	if (op->spooled)
-		spool_ended(server, op, error);
-	if ((error && !is_limited(op)) || (attachment && attachment->state == CNI_STATE_LEFT))
+	if ((op->spooled && !cni_spool_end(server->spool, op->spooled, !error)) ||
+	    (error && !is_limited(op)) || is_left)
 		rdmad_event_arm_within(server->retry, RETRY_MS);
+	if (attachment)
+		attachment->undo_failed = is_left || (error && !is_limited(op));
 	server->running -= is_limited(op);
 	g_queue_remove(&server->operations, op);
 	cni_operation_free(op);
@@ -167,8 +152,6 @@ static gboolean is_leftover(const CniOperation *op)
 	return !op->request || op->spooled;
 }
 
-static CniOperation *spooled_operation(CniServer *server, const char *name);
-
 /* Queues the leftover before the ADD of its own container, which then waits for it. */
 static void leftover_add(CniServer *server, CniOperation *op)
 {
@@ -176,40 +159,27 @@ static void leftover_add(CniServer *server, CniOperation *op)
 	schedule_soon(server);
 }
 
-/* Queues untried leftovers, some at a time: each listing reads the whole directory.  Returns TRUE if
- * there is none, queued or running, and FALSE if the spool or a record cannot be read now. */
+/* Returns the milliseconds that ADDs still wait for an operation.  Each leftover gets a first try, so that an
+ * ADD finds what that frees, but one that failed before or takes longer is left behind.  Until it ends, its
+ * NICs are used in the journal, its IPAM plugin has its addresses, and operations of its container wait. */
+static guint leftover_ms(const CniOperation *op)
+{
+	const gint64 ms = (rdmad_now_us() - op->began_us) / 1000;
+
+	return !is_leftover(op) || op->again || ms >= FIRST_MS ? 0 : FIRST_MS - (guint)ms;
+}
+
 static gboolean leftovers_are_tried(CniServer *server)
 {
-	g_autoptr(GError) error = NULL;
-	g_auto(GStrv) names = NULL;
-	guint queued = 0;
+	for (const GList *l = server->operations.head; l; l = l->next) {
+		const guint ms = leftover_ms(l->data);
 
-	for (const GList *l = server->operations.head; l; l = l->next)
-		if (is_leftover(l->data))
-			return FALSE;
-	names = cni_spool_list(server->cni->spool_dir, &error);
-	if (!names) {
-		rdmad_warn("%s", error->message);
-		rdmad_event_arm_within(server->spool_retry, server->spool_retry_ms);
+		if (!ms)
+			continue;
+		rdmad_event_arm_within(server->schedule, ms);
 		return FALSE;
 	}
-	for (char **name = names; *name && queued < LEFTOVERS_AT_ONCE; name++) {
-		CniOperation *op;
-
-		if (g_hash_table_contains(server->failed, *name) ||
-		    g_hash_table_contains(server->unread, *name))
-			continue;
-		op = spooled_operation(server, *name);
-		if (!op)
-			continue;
-		leftover_add(server, op);
-		queued++;
-	}
-	if (g_hash_table_size(server->unread))
-		rdmad_event_arm_within(server->spool_retry, server->spool_retry_ms);
-	else
-		server->spool_retry_ms = SPOOL_MS;
-	return !queued && !g_hash_table_size(server->unread);
+	return cni_spool_is_read(server->spool);
 }
 
 static gboolean may_start(CniServer *server, const CniOperation *op, GHashTable *containers)
@@ -262,9 +232,13 @@ static gboolean has_operation(const CniServer *server, const CniAttachment *atta
 
 static void undo_queue(CniServer *server, const CniAttachment *attachment, gboolean keep)
 {
-	if (!has_operation(server, attachment))
-		leftover_add(server,
-			     cni_operation_new_undo(server->cni, attachment, keep, operation_done));
+	CniOperation *op;
+
+	if (has_operation(server, attachment))
+		return;
+	op = cni_operation_new_undo(server->cni, attachment, keep, operation_done);
+	op->again = attachment->undo_failed;
+	leftover_add(server, op);
 }
 
 /* The runtime's list lacks an attachment whose ADD is running.  An undo by a DEL is waited for. */
@@ -508,40 +482,39 @@ static gboolean spooled_is_stale(const Cni *cni, const CniMessage *read, const C
 				       read->netns_device != existing->netns_id.device)));
 }
 
-/* Returns NULL if the record cannot be read, is not a DEL, or is stale. */
-static CniOperation *spooled_operation(CniServer *server, const char *name)
+static gboolean spooled_take(const char *name, const CniMessage *read, gboolean again,
+			     gpointer data)
 {
+	CniServer *server = data;
 	Cni *cni = server->cni;
-	g_auto(CniMessage) read = { 0 };
-	g_autoptr(CniRequest) request = NULL;
 	g_autoptr(GError) error = NULL;
+	g_autoptr(CniRequest) request =
+		cni_request_parse(read->environment, read->environment_length, read->input,
+				  read->input_length, &error);
+	const RdmadNetnsId id = { (dev_t)read->netns_device, (ino_t)read->netns_inode };
 	CniOperation *op;
-	RdmadNetnsId id;
 
-	if (!cni_spool_read(cni->spool_dir, name, &read, &error)) {
-		rdmad_warn("%s: %s", name, error->message);
-		g_hash_table_add(g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID)
-					 ? server->failed
-					 : server->unread,
-				 g_strdup(name));
-		return NULL;
-	}
-	request = cni_request_parse(read.environment, read.environment_length, read.input,
-				    read.input_length, &error);
 	if (error || request->command != CNI_DEL) {
 		rdmad_warn("spooled DEL %s: %s", name, error ? error->message : "it is none");
-		cni_spool_remove(cni->spool_dir, name, NULL);
-		return NULL;
+		return FALSE;
 	}
-	id = (RdmadNetnsId){ (dev_t)read.netns_device, (ino_t)read.netns_inode };
 	op = cni_operation_new(cni, g_steal_pointer(&request), -1, &id, operation_done);
+	if (spooled_is_stale(cni, read, op)) {
+		cni_operation_free(op);
+		return FALSE;
+	}
 	op->spooled = g_strdup(name);
-	if (!spooled_is_stale(cni, &read, op))
-		return op;
-	cni_operation_free(op);
-	cni_spool_remove(cni->spool_dir, name, NULL);
-	return NULL;
+	op->again = again;
+	leftover_add(server, op);
+	return TRUE;
 }
+
+static void spool_changed(gpointer data)
+{
+	schedule_soon(data);
+}
+
+static const CniSpoolOps spool_ops = { spooled_take, spool_changed };
 
 typedef struct {
 	CniServer *server;
@@ -591,20 +564,8 @@ static void retry(gpointer data)
 {
 	CniServer *server = data;
 
-	g_hash_table_remove_all(server->failed);
 	cni_server_reconcile(server, FALSE);
-	/* Spooled DELs are retried even if no ADD comes. */
-	leftovers_are_tried(server);
-}
-
-static void spool_retry(gpointer data)
-{
-	CniServer *server = data;
-
-	server->spool_retry_ms = MIN(server->spool_retry_ms * 2, SPOOL_MAX_MS);
-	g_hash_table_remove_all(server->unread);
-	leftovers_are_tried(server);
-	schedule_soon(server);
+	cni_spool_again(server->spool);
 }
 
 void cni_server_note_end(CniServer *server, const RdmadAllocation *allocation)
@@ -681,11 +642,8 @@ CniServer *cni_server_new(Cni *cni, GError **error)
 					     : g_build_filename(rdmad_module_run_dir(cni->self),
 								"cni.sock", NULL);
 	g_queue_init(&server->operations);
-	server->failed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	server->unread = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	server->spool = cni_spool_new(cni->self, cni->spool_dir, &spool_ops, server);
 	server->retry = rdmad_loop_add_timer(loop, cni->self, retry, server);
-	server->spool_retry = rdmad_loop_add_timer(loop, cni->self, spool_retry, server);
-	server->spool_retry_ms = SPOOL_MS;
 	server->schedule = rdmad_loop_add_timer(loop, cni->self, schedule, server);
 	server->drain_limit = rdmad_loop_add_timer(loop, cni->self, drain_expired, server);
 	server->drain_end = rdmad_loop_add_timer(loop, cni->self, drain_end, server);
@@ -705,12 +663,10 @@ void cni_server_free(CniServer *server)
 	rdmad_message_server_free(server->socket);
 	g_queue_clear_full(&server->operations, (GDestroyNotify)cni_operation_free);
 	g_ptr_array_unref(server->collections);
-	g_hash_table_unref(server->failed);
-	g_hash_table_unref(server->unread);
+	cni_spool_free(server->spool);
 	rdmad_event_free(server->drain_limit);
 	rdmad_event_free(server->drain_end);
 	rdmad_event_free(server->retry);
-	rdmad_event_free(server->spool_retry);
 	rdmad_event_free(server->schedule);
 	g_free(server->path);
 	g_free(server);
@@ -732,9 +688,7 @@ guint cni_server_waiting(const CniServer *server)
 
 guint cni_server_spooled(const CniServer *server)
 {
-	g_auto(GStrv) names = cni_spool_list(server->cni->spool_dir, NULL);
-
-	return names ? g_strv_length(names) : 0;
+	return cni_spool_count(server->spool);
 }
 
 const char *cni_server_path(const CniServer *server)

@@ -5,7 +5,8 @@
  * The operations of one container run one at a time, in order; operations of different containers
  * run in parallel, up to `requests` ADDs and CHECKs at once.  A DEL waits only for operations of
  * its own container, and cancels the ADD of its attachment.  No ADD starts before each leftover, of
- * an earlier rdmad or in the spool, was tried once, or while the spool or a record cannot be read.
+ * an earlier rdmad or in the spool, was tried once for up to some seconds, or while the spool or a
+ * record cannot be read.
  */
 #pragma once
 

@@ -1,19 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "message.h"
+#include "spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
+#include <rdmad/log.h>
+#include <rdmad/loop.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/io.h"
 #include "shim/message.h"
 
-#define RECORD_MAX (sizeof(CniSpoolHead) + CNI_SHIM_ENVIRONMENT_MAX + CNI_SHIM_INPUT_MAX)
+#define RECORD_MAX   (sizeof(CniSpoolHead) + CNI_SHIM_ENVIRONMENT_MAX + CNI_SHIM_INPUT_MAX)
+#define RETRY_MS     500u  /* until a spool that could not be read is read again; doubles */
+#define RETRY_MAX_MS 8000u /* a waiting ADD soon follows the end of the failure */
+#define AT_ONCE	     64u
 
-char **cni_spool_list(const char *directory, GError **error)
+typedef enum {
+	RECORD_NEW,    /* not in the table */
+	RECORD_TAKEN,  /* its DEL waits or runs */
+	RECORD_FAILED, /* its DEL failed, or it is none */
+	RECORD_AGAIN,  /* it failed, and is to be taken again */
+	RECORD_UNREAD, /* it could not be read */
+} RecordState;
+
+struct CniSpool {
+	char *directory;
+	const CniSpoolOps *ops;
+	gpointer data;
+	GHashTable *states; /* RecordState, by name */
+	guint unread;
+	RdmadEvent *retry;
+	guint retry_ms;
+};
+
+/* ---- files ---- */
+
+static char **records_list(const char *directory, GError **error)
 {
 	g_autoptr(GStrvBuilder) records = g_strv_builder_new();
 	g_auto(GStrv) names = rdmad_fd_list(AT_FDCWD, directory);
@@ -42,8 +67,9 @@ static gboolean refuse(const char *path, GError **error)
 	return FALSE;
 }
 
-gboolean cni_spool_read(const char *directory, const char *name, CniMessage *message,
-			GError **error)
+/* RDMAD_ERROR_INVALID: not a file, truncated or damaged.  RDMAD_ERROR_FAILED: a retry may succeed. */
+static gboolean record_read(const char *directory, const char *name, CniMessage *message,
+			    GError **error)
 {
 	g_autofree char *path = g_build_filename(directory, name, NULL);
 	g_autoptr(GString) bytes = g_string_new(NULL);
@@ -60,10 +86,148 @@ gboolean cni_spool_read(const char *directory, const char *name, CniMessage *mes
 	return cni_spooled_read((const guint8 *)bytes->str, bytes->len, message, error);
 }
 
-gboolean cni_spool_remove(const char *directory, const char *name, GError **error)
+static gboolean record_remove(const char *directory, const char *name, GError **error)
 {
 	g_autofree char *path = g_build_filename(directory, name, NULL);
 
 	return unlink(path) == 0 || errno == ENOENT ||
 	       rdmad_error_errno(error, errno, "cannot remove %s", path);
+}
+
+/* ---- states ---- */
+
+static RecordState state_of(const CniSpool *spool, const char *name)
+{
+	return GPOINTER_TO_UINT(g_hash_table_lookup(spool->states, name));
+}
+
+static void state_set(CniSpool *spool, const char *name, RecordState state)
+{
+	spool->unread -= state_of(spool, name) == RECORD_UNREAD;
+	spool->unread += state == RECORD_UNREAD;
+	if (state == RECORD_NEW)
+		g_hash_table_remove(spool->states, name);
+	else
+		g_hash_table_replace(spool->states, g_strdup(name), GUINT_TO_POINTER(state));
+}
+
+static void states_change(CniSpool *spool, RecordState from, RecordState to)
+{
+	g_autofree gpointer *names = g_hash_table_get_keys_as_array(spool->states, NULL);
+
+	for (gpointer *name = names; *name; name++)
+		if (state_of(spool, *name) == from)
+			state_set(spool, *name, to);
+}
+
+/* ---- records ---- */
+
+/* A record that could not be removed is one of a DEL that failed: it is tried again, but holds no ADD. */
+gboolean cni_spool_end(CniSpool *spool, const char *name, gboolean is_done)
+{
+	g_autoptr(GError) why = NULL;
+	const gboolean is_removed = is_done && record_remove(spool->directory, name, &why);
+
+	if (why)
+		rdmad_warn("%s", why->message);
+	state_set(spool, name, is_removed ? RECORD_NEW : RECORD_FAILED);
+	return is_removed;
+}
+
+static void record_take(CniSpool *spool, const char *name, gboolean again)
+{
+	g_auto(CniMessage) record = { 0 };
+	g_autoptr(GError) error = NULL;
+
+	if (!record_read(spool->directory, name, &record, &error)) {
+		rdmad_warn("%s: %s", name, error->message);
+		state_set(spool, name,
+			  g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ? RECORD_FAILED
+										   : RECORD_UNREAD);
+		return;
+	}
+	state_set(spool, name, RECORD_TAKEN);
+	if (!spool->ops->take(name, &record, again, spool->data))
+		cni_spool_end(spool, name, TRUE);
+}
+
+static void retry_arm(CniSpool *spool)
+{
+	rdmad_event_arm_within(spool->retry, spool->retry_ms);
+}
+
+/* Each listing reads the whole directory. */
+gboolean cni_spool_is_read(CniSpool *spool)
+{
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) names = records_list(spool->directory, &error);
+	guint taken = 0;
+
+	if (!names) {
+		rdmad_warn("%s", error->message);
+		retry_arm(spool);
+		return FALSE;
+	}
+	for (char **name = names; *name && taken < AT_ONCE; name++) {
+		const RecordState state = state_of(spool, *name);
+
+		if (state != RECORD_NEW && state != RECORD_AGAIN)
+			continue;
+		record_take(spool, *name, state == RECORD_AGAIN);
+		taken += state_of(spool, *name) == RECORD_TAKEN;
+	}
+	if (spool->unread)
+		retry_arm(spool);
+	else
+		spool->retry_ms = RETRY_MS;
+	return !taken && !spool->unread;
+}
+
+void cni_spool_again(CniSpool *spool)
+{
+	states_change(spool, RECORD_FAILED, RECORD_AGAIN);
+	cni_spool_is_read(spool);
+	/* What is left was removed by rdmad-cni. */
+	states_change(spool, RECORD_AGAIN, RECORD_NEW);
+}
+
+static void retry(gpointer data)
+{
+	CniSpool *spool = data;
+
+	spool->retry_ms = MIN(spool->retry_ms * 2, RETRY_MAX_MS);
+	states_change(spool, RECORD_UNREAD, RECORD_NEW);
+	cni_spool_is_read(spool);
+	spool->ops->changed(spool->data);
+}
+
+/* ---- life ---- */
+
+CniSpool *cni_spool_new(RdmadModule *self, const char *directory, const CniSpoolOps *ops,
+			gpointer data)
+{
+	CniSpool *spool = g_new(CniSpool, 1);
+
+	*spool = (CniSpool){ .directory = g_strdup(directory),
+			     .ops = ops,
+			     .data = data,
+			     .states = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+			     .retry_ms = RETRY_MS };
+	spool->retry = rdmad_loop_add_timer(rdmad_module_loop(self), self, retry, spool);
+	return spool;
+}
+
+void cni_spool_free(CniSpool *spool)
+{
+	rdmad_event_free(spool->retry);
+	g_hash_table_unref(spool->states);
+	g_free(spool->directory);
+	g_free(spool);
+}
+
+guint cni_spool_count(const CniSpool *spool)
+{
+	g_auto(GStrv) names = records_list(spool->directory, NULL);
+
+	return names ? g_strv_length(names) : 0;
 }

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import api_schema
@@ -280,6 +281,93 @@ class Leftovers(Operations):
         self.assertEqual(len(self.calls("DEL")), 1)
         self.assertEqual(list(self.spool.iterdir()), [])
         self.delete("c-b", "b", self.net)
+
+
+class Hanging(Operations):
+    """An undo that does not end: its plugin waits."""
+
+    NETWORKS = 'mode = "exclusive";'
+    HELD = 5    # seconds that an ADD waits for such an undo, as in modules/cni/server.c
+
+    def setUp(self):
+        super().setUp()
+        self.pod("a")
+        self.pod("b")
+        self.add("c-a", "a", self.net)
+
+    def fail_once(self):
+        self.mark("FAIL-DEL", json.dumps({"code": 5, "msg": "no disk"}))
+        with self.assertRaises(Failure):
+            self.delete("c-a", "a", self.net)
+        self.unmark("FAIL-DEL")
+
+    def hang(self, retry):
+        """The undo of c-a, with the NIC in the host again."""
+        before = len(self.calls("DEL"))
+        self.mark("WAIT-DEL")
+        retry()
+        until(lambda: len(self.calls("DEL")) > before, "the undo")
+
+    def restart(self):
+        self.end_daemon()
+        self.start_daemon()
+
+    def spool(self, nic):
+        """The ADD makes rdmad read the spool."""
+        self.end_daemon()
+        self.delete("c-a", "a", self.net)
+        self.start_daemon()
+        self.add_of_b = self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.network(nic, ipam=HOST_LOCAL))
+
+    def seconds_of_add(self):
+        began = time.monotonic()
+        self.add("c-b", "b", self.network(OTHER, ipam=HOST_LOCAL))
+        return time.monotonic() - began
+
+    def end(self):
+        self.unmark("WAIT-DEL")
+        until(lambda: self.left() == 1, "the undo")
+        self.delete("c-b", "b", self.network(OTHER, ipam=HOST_LOCAL))
+        self.assertNothingLeft()
+
+    def test_adds_of_other_pods_do_not_wait_for_it_long(self):
+        self.fail_once()
+        self.hang(self.restart)
+        self.assertLess(self.seconds_of_add(), 2 * self.HELD)
+        self.end()
+
+    def test_nor_for_one_of_the_spool(self):
+        began = time.monotonic()
+        self.hang(lambda: self.spool(OTHER))
+        self.end_plugin(self.add_of_b)
+        self.assertLess(time.monotonic() - began, 3 * self.HELD)
+        self.end()
+
+    def test_nor_at_all_for_one_that_failed_before(self):
+        self.fail_once()
+        self.hang(lambda: self.daemon.send_signal(signal.SIGHUP))
+        self.assertLess(self.seconds_of_add(), self.HELD - 1)
+        self.end()
+
+    def test_an_add_waits_for_its_nic_and_for_its_container(self):
+        self.hang(lambda: self.spool(ONE))
+        own = self.start_plugin("ADD", "c-a", "/run/netns/a", "net1", self.network(OTHER))
+        until(lambda: self.module_status("cni")["waiting"] == 2, "the ADDs")
+        self.unmark("WAIT-DEL")
+        self.end_plugin(self.add_of_b)
+        self.end_plugin(own)
+        self.assertEqual([link("net1", pod) is not None for pod in "ab"], [True, True])
+
+    def test_an_add_gets_neither_nic_nor_container_of_one_that_hangs(self):
+        self.hang(lambda: self.spool(ONE))
+        own = self.start_plugin("ADD", "c-a", "/run/netns/a", "net1", self.net)
+        with self.assertRaises(Failure) as refused:
+            self.end_plugin(self.add_of_b)
+        self.assertEqual(refused.exception.code, 101)
+        self.assertIsNone(own.poll())
+        self.unmark("WAIT-DEL")
+        self.end_plugin(own)
+        self.assertIsNotNone(link("net1", "a"))
 
 
 class Leases(Operations):

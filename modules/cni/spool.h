@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The spool: DELs that rdmad-cni recorded while no daemon ran
+ *
+ * shim/spool.c writes the records.  Each is taken once; one whose DEL failed is taken again after
+ * cni_spool_again().
+ */
+#pragma once
+
+#include <rdmad/module.h>
+
+#include "message.h"
+
+typedef struct CniSpool CniSpool;
+
+typedef struct {
+	/* Takes the DEL of a record, until cni_spool_end(); `again`: after it has failed.  Returns FALSE if
+	 * the record has no effect and is to be removed. */
+	gboolean (*take)(const char *name, const CniMessage *record, gboolean again, gpointer data);
+	/* The result of cni_spool_is_read() may have changed. */
+	void (*changed)(gpointer data);
+} CniSpoolOps;
+
+CniSpool *cni_spool_new(RdmadModule *self, const char *directory, const CniSpoolOps *ops,
+			gpointer data);
+void cni_spool_free(CniSpool *spool);
+
+/* Takes records, some at a time.  Returns whether there was none to take; FALSE also if the spool or a record
+ * cannot be read now, which is tried again. */
+gboolean cni_spool_is_read(CniSpool *spool);
+/* Ends the DEL of a record, and removes the record if it is done.  Returns FALSE if the record stays, as that
+ * of a DEL that failed. */
+gboolean cni_spool_end(CniSpool *spool, const char *name, gboolean is_done);
+/* Makes the DELs that failed be taken again. */
+void cni_spool_again(CniSpool *spool);
+guint cni_spool_count(const CniSpool *spool);
