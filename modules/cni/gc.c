@@ -7,6 +7,7 @@
 #include "error.h"
 #include "ipam/ipam.h"
 #include "journal.h"
+#include "server.h"
 
 struct CniGc {
 	Cni *cni;
@@ -115,6 +116,14 @@ static void ipam_start(CniGc *gc)
 
 /* ---- the GC ---- */
 
+/* The IPAM plugin frees the leases of NICs that its list lacks, so an ADD that may get one is either in the
+ * list or not running: those that run without an attachment end first, and later ones are held. */
+gboolean cni_gc_holds(const CniGc *gc, const CniRequest *add)
+{
+	return gc->started && !g_hash_table_size(gc->awaited) && gc->request->ipam_type &&
+	       add->ipam_type && g_strcmp0(add->network, gc->request->network) == 0;
+}
+
 /* After a failed undo, the IPAM plugin is not called: the lease must stay. */
 static void gc_continue(CniGc *gc)
 {
@@ -122,7 +131,7 @@ static void gc_continue(CniGc *gc)
 		return;
 	if (gc->problem || !gc->request->ipam_type)
 		gc_end(gc);
-	else
+	else if (!cni_server_is_choosing(gc->cni->server, gc))
 		ipam_start(gc);
 }
 
@@ -179,9 +188,7 @@ void cni_gc_start(CniGc *gc)
 
 void cni_gc_ended(CniGc *gc, const char *key, const GError *error)
 {
-	if (!g_hash_table_remove(gc->awaited, key))
-		return;
-	if (error && !gc->problem)
+	if (g_hash_table_remove(gc->awaited, key) && error && !gc->problem)
 		gc->problem = g_error_copy(error);
 	gc_continue(gc);
 }

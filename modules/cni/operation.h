@@ -141,5 +141,7 @@ void cni_gc_await(CniGc *gc, const char *key);
 void cni_gc_start(CniGc *gc);
 /* Reports the end of an operation.  May call `done`. */
 void cni_gc_ended(CniGc *gc, const char *key, const GError *error);
-/* Fails the GC with CNI_ERROR_TRY_AGAIN. */
+/* Returns whether an ADD may not start before the GC has ended. */
+gboolean cni_gc_holds(const CniGc *gc, const CniRequest *add);
+/* Fails the GC with CNI_ERROR_TRY_AGAIN, and kills its IPAM plugin. */
 void cni_gc_cancel(CniGc *gc, const char *why);

@@ -45,7 +45,7 @@ struct CniServer {
 typedef struct {
 	CniServer *server;
 	CniGc *gc;
-	RdmadMessagePeer *peer; /* NULL: the caller closed the connection */
+	RdmadMessagePeer *peer; /* NULL: the caller closed the connection, or is answered */
 	CniVersion version;
 	gint64 began_us;
 } Collection;
@@ -182,14 +182,23 @@ static gboolean leftovers_are_tried(CniServer *server)
 	return cni_spool_is_read(server->spool);
 }
 
+static gboolean is_held_by_gc(const CniServer *server, const CniOperation *op)
+{
+	for (guint i = 0; i < server->collections->len; i++)
+		if (cni_gc_holds(((Collection *)server->collections->pdata[i])->gc, op->request))
+			return TRUE;
+	return FALSE;
+}
+
 static gboolean may_start(CniServer *server, const CniOperation *op, GHashTable *containers)
 {
 	if (op->is_running || !g_hash_table_add(containers, op->container_id))
 		return FALSE;
-	if (!is_limited(op))
+	if (!is_limited(op) || op->cancelled)
 		return TRUE;
 	return server->running < (guint)server->cni->settings->requests &&
-	       (op->request->command != CNI_ADD || leftovers_are_tried(server));
+	       (op->request->command != CNI_ADD ||
+		(!is_held_by_gc(server, op) && leftovers_are_tried(server)));
 }
 
 /* A container has one running operation, also where a leftover was queued before that one. */
@@ -265,19 +274,33 @@ static void collect(CniAttachment *attachment, gpointer data)
 	undo_queue(collection->server, attachment, FALSE);
 }
 
+gboolean cni_server_is_choosing(const CniServer *server, const CniGc *gc)
+{
+	for (const GList *l = server->operations.head; l; l = l->next) {
+		const CniOperation *op = l->data;
+
+		if (op->is_running && op->request && op->request->command == CNI_ADD &&
+		    !op->attachment && cni_gc_holds(gc, op->request))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 static void collected(CniGc *gc, const GError *error, gpointer data)
 {
 	Collection *collection = data;
 	CniServer *server = collection->server;
+	RdmadMessagePeer *peer = g_steal_pointer(&collection->peer);
 
 	cni_stats_count(server->cni->stats, cni_command_name(CNI_GC),
 			error ? cni_error_code(error) : 0,
 			(double)(rdmad_now_us() - collection->began_us) / G_USEC_PER_SEC);
-	if (collection->peer && error)
-		peer_answer_error(collection->peer, error, collection->version);
-	else if (collection->peer)
-		peer_answer(collection->peer, 0, NULL);
+	if (peer && error)
+		peer_answer_error(peer, error, collection->version);
+	else if (peer)
+		peer_answer(peer, 0, NULL);
 	g_ptr_array_remove(server->collections, collection);
+	schedule_soon(server);
 	drain_check(server);
 }
 
@@ -457,11 +480,14 @@ static void peer_closed(RdmadMessagePeer *peer, gpointer data)
 		op->peer = NULL;
 		cni_operation_cancel(op, "the caller hung up");
 	}
-	for (guint i = 0; i < server->collections->len; i++) {
+	for (guint i = server->collections->len; i-- > 0;) {
 		Collection *collection = server->collections->pdata[i];
 
-		if (collection->peer == peer)
-			collection->peer = NULL;
+		if (collection->peer != peer)
+			continue;
+		/* The runtime takes its GC for ended, and its list is old by the next ADD. */
+		collection->peer = NULL;
+		cni_gc_cancel(collection->gc, "the caller hung up");
 	}
 }
 

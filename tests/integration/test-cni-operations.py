@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from pathlib import Path
@@ -158,6 +159,71 @@ class Collection(Operations):
         self.unmark("WAIT-ADD")
         self.end_plugin(child)
         self.assertEqual(self.left(), 1)
+
+
+class CollectionByIpam(Operations):
+    """The list of a plugin's GC is that of its begin."""
+
+    def setUp(self):
+        super().setUp()
+        self.pod("a")
+        self.pod("b")
+
+    def start_collection(self):
+        return self.start_plugin("GC", None, None, None, {**self.net, "cniVersion": "1.1.0",
+                                                          "cni.dev/valid-attachments": []})
+
+    def start_waiting_collection(self):
+        self.mark("WAIT-GC")
+        child = self.start_collection()
+        until(lambda: self.calls("GC"), "the GC of the plugin")
+        return child
+
+    def test_one_whose_caller_was_killed_removes_no_lease_of_a_later_add(self):
+        child = self.start_waiting_collection()
+        child.kill()
+        child.communicate()
+        self.add("c-a", "a", self.net)
+        running = self.children(self.daemon.pid)[1:]    # the first is the keeper
+        self.unmark("WAIT-GC")
+        self.assertEqual(running, [])
+        self.delete("c-a", "a", self.net)
+        self.assertNothingLeft()
+
+    def test_an_add_of_the_network_waits_for_its_end_and_no_other_does(self):
+        collection = self.start_waiting_collection()
+        waiting = self.start_plugin("ADD", "c-a", "/run/netns/a", "net1", self.net)
+        until(lambda: self.module_status("cni")["waiting"] == 1, "the ADD")
+        own_address = {"runtimeConfig": {"deviceID": self.nics[OTHER], "ips": ["192.0.2.9/24"]}}
+        for more in ({"name": "other", "ipam": {"type": "told"}}, own_address):
+            net = self.network(OTHER, **more)
+            self.add("c-b", "b", net)
+            self.delete("c-b", "b", net)
+        self.assertEqual([call[1] for call in self.calls("ADD")], ["c-b"])
+        self.assertIsNone(collection.poll())
+        self.unmark("WAIT-GC")
+        self.end_plugin(collection)
+        self.end_plugin(waiting)
+        self.delete("c-a", "a", self.net)
+        self.assertNothingLeft()
+
+    def test_it_begins_when_the_adds_that_choose_have_ended(self):
+        with socket.socket(socket.AF_UNIX) as kubelet:
+            (self.dir / "k/pod-resources").mkdir(parents=True)
+            kubelet.bind(str(self.dir / "k/pod-resources/kubelet.sock"))
+            kubelet.listen()    # and does not answer
+            add = self.start_plugin("ADD", "c-a", "/run/netns/a", "net1", self.net,
+                                    arguments="K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0")
+            until(lambda: self.module_status("cni")["running"] == 1, "the ADD")
+            self.mark("WAIT-ADD")
+            collection = self.start_collection()
+            time.sleep(0.5)
+            self.assertEqual((self.calls("ADD"), self.calls("GC")), ([], []))
+        until(lambda: self.calls("ADD"), "the ADD of the plugin")
+        self.unmark("WAIT-ADD")
+        self.end_plugin(add)
+        self.end_plugin(collection)
+        self.assertEqual(self.calls("GC"), [["GC", "", "", ["c-a/net1"]]])
 
 
 class Versions(Operations):
