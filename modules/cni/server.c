@@ -495,17 +495,21 @@ static const RdmadMessageOps peer_ops = { peer_message, peer_closed };
 
 /* ---- leftovers ---- */
 
-/* A record of another boot or namespace than the current attachment belongs to an earlier
- * attachment. */
-static gboolean spooled_is_stale(const Cni *cni, const CniMessage *read, const CniOperation *op)
+/* A DEL without an attachment has no effect, unless the attachment is being made: most are of a runtime whose
+ * ADDs failed without rdmad.  A record of another boot or namespace than the current attachment belongs to an
+ * earlier attachment. */
+static gboolean spooled_has_effect(const CniServer *server, const CniMessage *read,
+				   const CniOperation *op)
 {
+	const Cni *cni = server->cni;
 	const CniAttachment *existing = cni_journal_lookup(cni->journal, op->key);
 
-	return existing &&
-	       ((existing->boot && g_strcmp0(read->boot_id, existing->boot) != 0 &&
-		 g_strcmp0(existing->boot, cni->boot) == 0) ||
-		(read->netns_inode && (read->netns_inode != existing->netns_id.inode ||
-				       read->netns_device != existing->netns_id.device)));
+	if (!existing)
+		return is_being_made(server, op->key);
+	return !((existing->boot && g_strcmp0(read->boot_id, existing->boot) != 0 &&
+		  g_strcmp0(existing->boot, cni->boot) == 0) ||
+		 (read->netns_inode && (read->netns_inode != existing->netns_id.inode ||
+					read->netns_device != existing->netns_id.device)));
 }
 
 static gboolean spooled_take(const char *name, const CniMessage *read, gboolean again,
@@ -525,7 +529,7 @@ static gboolean spooled_take(const char *name, const CniMessage *read, gboolean 
 		return FALSE;
 	}
 	op = cni_operation_new(cni, g_steal_pointer(&request), -1, &id, operation_done);
-	if (spooled_is_stale(cni, read, op)) {
+	if (!spooled_has_effect(server, read, op)) {
 		cni_operation_free(op);
 		return FALSE;
 	}
@@ -535,12 +539,12 @@ static gboolean spooled_take(const char *name, const CniMessage *read, gboolean 
 	return TRUE;
 }
 
-static void spool_changed(gpointer data)
+static void spool_is_read(gpointer data)
 {
 	schedule_soon(data);
 }
 
-static const CniSpoolOps spool_ops = { spooled_take, spool_changed };
+static const CniSpoolOps spool_ops = { spooled_take, spool_is_read };
 
 typedef struct {
 	CniServer *server;

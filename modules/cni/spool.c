@@ -16,7 +16,7 @@
 #define RECORD_MAX   (sizeof(CniSpoolHead) + CNI_SHIM_ENVIRONMENT_MAX + CNI_SHIM_INPUT_MAX)
 #define RETRY_MS     500u  /* until a spool that could not be read is read again; doubles */
 #define RETRY_MAX_MS 8000u /* a waiting ADD soon follows the end of the failure */
-#define AT_ONCE	     64u
+#define AT_ONCE	     64u   /* records in a turn of the loop: some milliseconds */
 
 typedef enum {
 	RECORD_NEW,    /* not in the table */
@@ -32,7 +32,11 @@ struct CniSpool {
 	gpointer data;
 	GHashTable *states; /* RecordState, by name */
 	guint unread;
-	RdmadEvent *retry;
+	char **names;	 /* of the pass that runs; NULL: none does */
+	guint next;	 /* of them */
+	guint looked_at; /* in this pass */
+	gboolean again;	 /* the next pass takes the records that failed */
+	RdmadEvent *turn, *retry;
 	guint retry_ms;
 };
 
@@ -67,7 +71,8 @@ static gboolean refuse(const char *path, GError **error)
 	return FALSE;
 }
 
-/* RDMAD_ERROR_INVALID: not a file, truncated or damaged.  RDMAD_ERROR_FAILED: a retry may succeed. */
+/* RDMAD_ERROR_INVALID: not a file, truncated or damaged.  RDMAD_ERROR_NOT_FOUND: rdmad-cni has removed it.
+ * RDMAD_ERROR_FAILED: a retry may succeed. */
 static gboolean record_read(const char *directory, const char *name, CniMessage *message,
 			    GError **error)
 {
@@ -78,6 +83,10 @@ static gboolean record_read(const char *directory, const char *name, CniMessage 
 
 	if (fd < 0 && is_no_file(errno))
 		return refuse(path, error);
+	if (fd < 0 && errno == ENOENT) {
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "%s is gone", path);
+		return FALSE;
+	}
 	if (fd < 0 || fstat(fd, &st) < 0 ||
 	    (S_ISREG(st.st_mode) && !rdmad_fd_read_all(fd, RECORD_MAX, bytes)))
 		return rdmad_error_errno(error, errno, "cannot read %s", path);
@@ -134,16 +143,22 @@ gboolean cni_spool_end(CniSpool *spool, const char *name, gboolean is_done)
 	return is_removed;
 }
 
+static RecordState state_after(const GError *error)
+{
+	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) ? RECORD_NEW
+	       : g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ? RECORD_FAILED
+									  : RECORD_UNREAD;
+}
+
 static void record_take(CniSpool *spool, const char *name, gboolean again)
 {
 	g_auto(CniMessage) record = { 0 };
 	g_autoptr(GError) error = NULL;
 
 	if (!record_read(spool->directory, name, &record, &error)) {
-		rdmad_warn("%s: %s", name, error->message);
-		state_set(spool, name,
-			  g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ? RECORD_FAILED
-										   : RECORD_UNREAD);
+		state_set(spool, name, state_after(error));
+		if (state_of(spool, name) != RECORD_NEW)
+			rdmad_warn("%s: %s", name, error->message);
 		return;
 	}
 	state_set(spool, name, RECORD_TAKEN);
@@ -156,39 +171,71 @@ static void retry_arm(CniSpool *spool)
 	rdmad_event_arm_within(spool->retry, spool->retry_ms);
 }
 
-/* Each listing reads the whole directory. */
-gboolean cni_spool_is_read(CniSpool *spool)
+static gboolean pass_begin(CniSpool *spool)
 {
 	g_autoptr(GError) error = NULL;
-	g_auto(GStrv) names = records_list(spool->directory, &error);
-	guint taken = 0;
 
-	if (!names) {
-		rdmad_warn("%s", error->message);
-		retry_arm(spool);
-		return FALSE;
-	}
-	for (char **name = names; *name && taken < AT_ONCE; name++) {
-		const RecordState state = state_of(spool, *name);
+	if (spool->again)
+		states_change(spool, RECORD_FAILED, RECORD_AGAIN);
+	spool->again = FALSE;
+	spool->next = spool->looked_at = 0;
+	spool->names = records_list(spool->directory, &error);
+	if (spool->names)
+		return TRUE;
+	rdmad_warn("%s", error->message);
+	retry_arm(spool);
+	return FALSE;
+}
 
-		if (state != RECORD_NEW && state != RECORD_AGAIN)
-			continue;
-		record_take(spool, *name, state == RECORD_AGAIN);
-		taken += state_of(spool, *name) == RECORD_TAKEN;
-	}
+static gboolean pass_end(CniSpool *spool)
+{
+	g_clear_pointer(&spool->names, g_strfreev);
+	/* rdmad-cni has removed what is left. */
+	states_change(spool, RECORD_AGAIN, RECORD_NEW);
 	if (spool->unread)
 		retry_arm(spool);
 	else
 		spool->retry_ms = RETRY_MS;
-	return !taken && !spool->unread;
+	/* Another pass finds what was recorded since. */
+	if (spool->looked_at || spool->again)
+		rdmad_event_arm(spool->turn, 0);
+	return !spool->looked_at && !spool->unread;
+}
+
+/* A pass is one listing, which reads the whole directory, and some of its records in each turn of the loop. */
+gboolean cni_spool_is_read(CniSpool *spool)
+{
+	if (rdmad_event_armed(spool->turn) || rdmad_event_armed(spool->retry) ||
+	    (!spool->names && !pass_begin(spool)))
+		return FALSE;
+	for (guint n = 0; spool->names[spool->next]; spool->next++) {
+		const char *name = spool->names[spool->next];
+		const RecordState state = state_of(spool, name);
+
+		if (state != RECORD_NEW && state != RECORD_AGAIN)
+			continue;
+		if (n++ == AT_ONCE) {
+			rdmad_event_arm(spool->turn, 0);
+			return FALSE;
+		}
+		spool->looked_at++;
+		record_take(spool, name, state == RECORD_AGAIN);
+	}
+	return pass_end(spool);
 }
 
 void cni_spool_again(CniSpool *spool)
 {
-	states_change(spool, RECORD_FAILED, RECORD_AGAIN);
+	spool->again = TRUE;
 	cni_spool_is_read(spool);
-	/* What is left was removed by rdmad-cni. */
-	states_change(spool, RECORD_AGAIN, RECORD_NEW);
+}
+
+static void turn(gpointer data)
+{
+	CniSpool *spool = data;
+
+	if (cni_spool_is_read(spool))
+		spool->ops->is_read(spool->data);
 }
 
 static void retry(gpointer data)
@@ -197,8 +244,7 @@ static void retry(gpointer data)
 
 	spool->retry_ms = MIN(spool->retry_ms * 2, RETRY_MAX_MS);
 	states_change(spool, RECORD_UNREAD, RECORD_NEW);
-	cni_spool_is_read(spool);
-	spool->ops->changed(spool->data);
+	turn(spool);
 }
 
 /* ---- life ---- */
@@ -213,13 +259,16 @@ CniSpool *cni_spool_new(RdmadModule *self, const char *directory, const CniSpool
 			     .data = data,
 			     .states = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 			     .retry_ms = RETRY_MS };
+	spool->turn = rdmad_loop_add_timer(rdmad_module_loop(self), self, turn, spool);
 	spool->retry = rdmad_loop_add_timer(rdmad_module_loop(self), self, retry, spool);
 	return spool;
 }
 
 void cni_spool_free(CniSpool *spool)
 {
+	rdmad_event_free(spool->turn);
 	rdmad_event_free(spool->retry);
+	g_strfreev(spool->names);
 	g_hash_table_unref(spool->states);
 	g_free(spool->directory);
 	g_free(spool);

@@ -17,16 +17,16 @@ typedef struct {
 	/* Takes the DEL of a record, until cni_spool_end(); `again`: after it has failed.  Returns FALSE if
 	 * the record has no effect and is to be removed. */
 	gboolean (*take)(const char *name, const CniMessage *record, gboolean again, gpointer data);
-	/* The result of cni_spool_is_read() may have changed. */
-	void (*changed)(gpointer data);
+	/* cni_spool_is_read() returns TRUE after it has returned FALSE. */
+	void (*is_read)(gpointer data);
 } CniSpoolOps;
 
 CniSpool *cni_spool_new(RdmadModule *self, const char *directory, const CniSpoolOps *ops,
 			gpointer data);
 void cni_spool_free(CniSpool *spool);
 
-/* Takes records, some at a time.  Returns whether there was none to take; FALSE also if the spool or a record
- * cannot be read now, which is tried again. */
+/* Takes the records, some in each turn of the loop.  Returns FALSE until there is none to take, and while the
+ * spool or a record cannot be read, which is tried again. */
 gboolean cni_spool_is_read(CniSpool *spool);
 /* Ends the DEL of a record, and removes the record if it is done.  Returns FALSE if the record stays, as that
  * of a DEL that failed. */

@@ -6,11 +6,13 @@ usage: test-cni-operations.py RDMAD MODULE-DIR RDMAD-CNI [TEST...]
 """
 
 import contextlib
+import ctypes
 import fcntl
 import json
 import os
 import signal
 import socket
+import struct
 import sys
 import time
 from pathlib import Path
@@ -21,6 +23,8 @@ from cni_case import (NICS, PATIENCE, PLUGINS, CniCase, Failure, addresses, ente
 from processes import has_ended
 
 ONE, OTHER = NICS
+POD = "K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0"
+SUM = slice(72, 80)     # in CniSpoolHead of modules/cni/shim/message.h
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24"}
 
 # Writes down each call; WAIT, FAIL and LATE are files that a test makes.
@@ -48,6 +52,44 @@ if command == "ADD":
     number = sum(map(ord, words[1] + words[2])) % 250 + 2
     print(json.dumps({"cniVersion": "1.0.0", "ips": [{"address": f"192.0.2.{number}/24"}]}))
 """
+
+
+@contextlib.contextmanager
+def silent_kubelet(directory):
+    """An ADD with the name of a pod waits for its list."""
+    (directory / "pod-resources").mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as kubelet:
+        kubelet.bind(str(directory / "pod-resources/kubelet.sock"))
+        kubelet.listen()
+        yield
+
+
+@contextlib.contextmanager
+def listings_of(directory):
+    """Yields a function: how often the directory was opened, by its inotify events."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+
+    def count():
+        events, n = os.read(watch, 1 << 20), 0
+        while events:
+            _, mask, _, length = struct.unpack_from("=iIII", events)
+            n += length == 0 and bool(mask & 0x20)
+            events = events[16 + length:]
+        return n
+    try:
+        if libc.inotify_add_watch(watch, os.fsencode(directory), 0x20) < 0:     # IN_OPEN
+            raise OSError(ctypes.get_errno(), directory)
+        yield count
+    finally:
+        os.close(watch)
+
+
+def fnv(octets):
+    total = 0xcbf29ce484222325
+    for octet in octets:
+        total = (total ^ octet) * 0x100000001b3 & 0xffffffffffffffff
+    return total
 
 
 class Operations(CniCase):
@@ -208,12 +250,8 @@ class CollectionByIpam(Operations):
         self.assertNothingLeft()
 
     def test_it_begins_when_the_adds_that_choose_have_ended(self):
-        with socket.socket(socket.AF_UNIX) as kubelet:
-            (self.dir / "k/pod-resources").mkdir(parents=True)
-            kubelet.bind(str(self.dir / "k/pod-resources/kubelet.sock"))
-            kubelet.listen()    # and does not answer
-            add = self.start_plugin("ADD", "c-a", "/run/netns/a", "net1", self.net,
-                                    arguments="K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0")
+        with silent_kubelet(self.dir / "k"):
+            add = self.start_plugin("ADD", "c-a", "/run/netns/a", "net1", self.net, arguments=POD)
             until(lambda: self.module_status("cni")["running"] == 1, "the ADD")
             self.mark("WAIT-ADD")
             collection = self.start_collection()
@@ -283,6 +321,50 @@ class Leftovers(Operations):
         """Not with the deadline of the plugin, which is longer."""
         until(lambda: child.poll() is not None, "the answer")
         return self.end_plugin(child)
+
+    def spool_many(self, n):
+        """As a runtime's tries do while rdmad is down: a DEL each of another container."""
+        before = set(self.spool.iterdir())
+        self.delete("c-000000", "a", self.net)
+        (record,) = set(self.spool.iterdir()) - before
+        octets = record.read_bytes()
+        self.assertEqual(octets.count(b"c-000000"), 1)
+        for number in range(1, n):
+            other = bytearray(octets.replace(b"c-000000", b"c-%06d" % number))
+            other[SUM] = bytes(8)
+            other[SUM] = fnv(other).to_bytes(8, sys.byteorder)
+            (self.spool / f"{number:032x}").write_bytes(other)
+
+    def test_many_records_are_listed_once(self):
+        """Those without an attachment are dropped, and the other one is done before an ADD."""
+        self.spool_delete()
+        self.spool_many(3000)
+        self.start_daemon()
+        with listings_of(self.spool) as listings:
+            self.end_in_time(self.start_plugin("ADD", "c-b", "/run/netns/b", "net1", self.net))
+            # The second one finds nothing.
+            self.assertLess(listings(), 10)
+        self.assertEqual(list(self.spool.iterdir()), [])
+        self.assertEqual([call[:2] for command in ("DEL", "ADD") for call in self.calls(command)],
+                         [["DEL", "c-a"], ["ADD", "c-a"], ["ADD", "c-b"]])
+        self.delete("c-b", "b", self.net)
+        self.assertNothingLeft()
+
+    def test_a_record_of_an_add_that_runs_is_kept(self):
+        with silent_kubelet(self.dir / "k"):
+            add = self.start_plugin("ADD", "c-a", "/run/netns/a", "net1", self.net, arguments=POD)
+            until(lambda: self.module_status("cni")["running"] == 1, "the ADD")
+            away = (self.dir / "run/cni.sock").rename(self.dir / "away")
+            self.delete("c-a", "a", self.net)
+            away.rename(self.dir / "run/cni.sock")
+            self.add("c-b", "b", self.net)
+            self.assertEqual(self.module_status("cni")["spooled"], 1)
+        with contextlib.suppress(Failure):
+            self.end_plugin(add)
+        until(lambda: self.module_status("cni")["spooled"] == 0, "the DEL")
+        self.assertIsNone(link("net1", "a"))
+        self.delete("c-b", "b", self.net)
+        self.assertNothingLeft()
 
     def test_records_that_are_none_do_not_hold_an_add(self):
         self.spool.mkdir(mode=0o700, exist_ok=True)
@@ -612,7 +694,7 @@ class Life(Operations):
     def test_attachments_are_listed(self):
         self.pod("a")
         result = self.end_plugin(self.start_plugin("ADD", "c1", "/run/netns/a", "net1", self.net,
-                                                   arguments="K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0"))
+                                                   arguments=POD))
         answer = self.client("attachments")
         if api_schema.jsonschema:
             self.assertEqual(api_schema.problems("GET /api/v1/attachments", 200, answer), [])

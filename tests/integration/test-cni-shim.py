@@ -341,6 +341,16 @@ class TestSpool(ShimCase):
         done = self.run_shim("DEL")
         self.assertEqual((done.returncode, len(daemon.requests), self.records()), (0, 2, []))
 
+    def test_a_full_spool_takes_no_further_del_and_repeated_ones(self):
+        self.run_shim("DEL")
+        for number in range(9998):
+            (self.spool / f"{number:032x}").touch()
+        self.assertEqual(self.run_shim("DEL", CNI_CONTAINERID="c2").returncode, 0)
+        for repeated in ("c1", "c2"):
+            self.assertEqual(self.run_shim("DEL", CNI_CONTAINERID=repeated).returncode, 0)
+        self.assert_error(self.run_shim("DEL", CNI_CONTAINERID="c3"), 11, contains="spool of DELs is full")
+        self.assertEqual(len(self.records()), 10000)
+
     def test_a_spool_that_cannot_be_written_is_an_error(self):
         (self.directory / "state").touch()
         self.assert_error(self.run_shim("DEL"), 5, contains="cannot be kept")

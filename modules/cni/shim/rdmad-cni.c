@@ -93,6 +93,14 @@ static int answer_print(const Plugin *plugin)
 	return plugin->answer.status ? 1 : status;
 }
 
+static int spool_fail(const Plugin *plugin, int errnum)
+{
+	if (errnum == ENOBUFS)
+		return fail(plugin, 11, "rdmad is not there, and its spool of DELs is full");
+	return fail_errno(plugin, 5, "rdmad is not there, and the DEL cannot be kept for it",
+			  errnum);
+}
+
 /* A daemon that has started by now is called, because it may have read the spool before the record
  * was written. */
 static int spool_del(Plugin *plugin, const char *socket)
@@ -101,8 +109,7 @@ static int spool_del(Plugin *plugin, const char *socket)
 	char name[SPOOL_NAME_SIZE];
 
 	if (spool_write(&plugin->request, directory, name) < 0)
-		return fail_errno(plugin, 5,
-				  "rdmad is not there, and the DEL cannot be kept for it", errno);
+		return spool_fail(plugin, errno);
 	if (call_daemon(&plugin->request, socket, 0, plugin->deadline, &plugin->answer) ==
 		    CALL_ANSWERED &&
 	    plugin->answer.status == 0)

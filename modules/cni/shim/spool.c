@@ -7,6 +7,7 @@
  */
 #include "shim/rdmad-cni.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define BOOT_ID	    "/proc/sys/kernel/random/boot_id"
+#define RECORDS_MAX 10000
 
 static void boot_id_read(char *boot_id)
 {
@@ -131,6 +133,32 @@ static int record_write(int directory, const ShimRequest *request, const char *n
 	return -1;
 }
 
+static int records_count(int directory)
+{
+	const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *records = fd < 0 ? NULL : fdopendir(fd);
+	int n = 0;
+
+	if (!records && fd >= 0)
+		close(fd);
+	for (const struct dirent *entry; records && (entry = readdir(records));)
+		n += entry->d_name[0] != '.';
+	if (records)
+		closedir(records);
+	return n;
+}
+
+/* A runtime that repeats an ADD without rdmad makes a container for each, and only rdmad knows which DELs
+ * are of none of its own.  None is dropped here: that of a full spool fails, so that the runtime repeats it
+ * and makes no further container. */
+static int room_check(int directory, const char *name)
+{
+	if (faccessat(directory, name, F_OK, 0) == 0 || records_count(directory) < RECORDS_MAX)
+		return 0;
+	errno = ENOBUFS;
+	return -1;
+}
+
 int spool_write(const ShimRequest *request, const char *directory, char name[SPOOL_NAME_SIZE])
 {
 	const int fd = directory_open(directory);
@@ -139,7 +167,7 @@ int spool_write(const ShimRequest *request, const char *directory, char name[SPO
 	if (fd < 0)
 		return -1;
 	name_make(request, name);
-	status = record_write(fd, request, name);
+	status = room_check(fd, name) < 0 ? -1 : record_write(fd, request, name);
 	errnum = errno;
 	close(fd);
 	errno = errnum;
