@@ -1,140 +1,211 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "addresses.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/sysroot.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "gid.h"
 
-#define NETDEVS_MAX 64u
-#define PROC_MAX    (16u << 20)
+#define NETDEVS_MAX   64u
+#define ADDRESSES_MAX 4096u /* of a node with a service address of each of thousands of services */
+#define PROC_MAX      (16u << 20)
+#define LINE_SIZE     512 /* of the files read here; none has lines longer than 256 bytes */
 
 struct NcclAddresses {
-	GHashTable *set; /* GBytes of 16 */
+	guint refs;
+	GArray *raws; /* of Raw, sorted, without duplicates */
 };
+
+typedef struct {
+	guint8 bytes[16];
+} Raw;
+
+static NcclAddresses *addresses_take(GArray *raws)
+{
+	NcclAddresses *addresses = g_new(NcclAddresses, 1);
+
+	*addresses = (NcclAddresses){ 1, raws };
+	return addresses;
+}
 
 NcclAddresses *nccl_addresses_new(void)
 {
-	NcclAddresses *addresses = g_new0(NcclAddresses, 1);
+	return addresses_take(g_array_new(FALSE, FALSE, sizeof(Raw)));
+}
 
-	addresses->set = g_hash_table_new_full(g_bytes_hash, g_bytes_equal,
-					       (GDestroyNotify)g_bytes_unref, NULL);
+NcclAddresses *nccl_addresses_ref(NcclAddresses *addresses)
+{
+	addresses->refs++;
 	return addresses;
 }
 
 void nccl_addresses_free(NcclAddresses *addresses)
 {
-	g_hash_table_unref(addresses->set);
+	if (--addresses->refs)
+		return;
+	g_array_unref(addresses->raws);
 	g_free(addresses);
+}
+
+/* Returns whether the address is there, and stores its place. */
+static gboolean addresses_find(const NcclAddresses *addresses, const guint8 raw[16], guint *place)
+{
+	guint begin = 0, end = addresses->raws->len;
+
+	while (begin < end) {
+		const guint middle = begin + (end - begin) / 2;
+		const int order =
+			memcmp(g_array_index(addresses->raws, Raw, middle).bytes, raw, sizeof(Raw));
+
+		if (order == 0)
+			return TRUE;
+		if (order < 0)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	*place = begin;
+	return FALSE;
 }
 
 static void addresses_insert(NcclAddresses *addresses, const guint8 raw[16])
 {
-	g_hash_table_add(addresses->set, g_bytes_new(raw, 16));
+	guint place;
+
+	if (!addresses_find(addresses, raw, &place))
+		g_array_insert_vals(addresses->raws, place, raw, 1);
 }
 
-gboolean nccl_addresses_add(NcclAddresses *addresses, const char *text, GError **error)
+gboolean nccl_addresses_add(NcclAddresses **addresses, const char *text, GError **error)
 {
+	NcclAddresses *shared = *addresses;
 	guint8 raw[16];
 
 	if (!nccl_address_parse(text, raw, error))
 		return FALSE;
-	addresses_insert(addresses, raw);
+	if (nccl_addresses_have(shared, raw))
+		return TRUE;
+	if (shared->refs > 1) {
+		*addresses = addresses_take(g_array_copy(shared->raws));
+		nccl_addresses_free(shared);
+	}
+	addresses_insert(*addresses, raw);
 	return TRUE;
 }
 
 gboolean nccl_addresses_have(const NcclAddresses *addresses, const guint8 raw[16])
 {
-	g_autoptr(GBytes) key = g_bytes_new_static(raw, 16);
+	guint place;
 
-	return g_hash_table_contains(addresses->set, key);
+	return addresses_find(addresses, raw, &place);
 }
 
 guint nccl_addresses_count(const NcclAddresses *addresses)
 {
-	return g_hash_table_size(addresses->set);
-}
-
-NcclAddresses *nccl_addresses_copy(const NcclAddresses *addresses)
-{
-	NcclAddresses *copy = nccl_addresses_new();
-	GHashTableIter iter;
-	gpointer key;
-
-	g_hash_table_iter_init(&iter, addresses->set);
-	while (g_hash_table_iter_next(&iter, &key, NULL))
-		g_hash_table_add(copy->set, g_bytes_ref(key));
-	return copy;
+	return addresses->raws->len;
 }
 
 gboolean nccl_addresses_equal(const NcclAddresses *a, const NcclAddresses *b)
 {
-	GHashTableIter iter;
-	gpointer key;
-
-	if (g_hash_table_size(a->set) != g_hash_table_size(b->set))
-		return FALSE;
-	g_hash_table_iter_init(&iter, a->set);
-	while (g_hash_table_iter_next(&iter, &key, NULL))
-		if (!g_hash_table_contains(b->set, key))
-			return FALSE;
-	return TRUE;
+	return a == b || (a->raws->len == b->raws->len &&
+			  (!a->raws->len ||
+			   !memcmp(a->raws->data, b->raws->data, a->raws->len * sizeof(Raw))));
 }
 
 /* ---- proc ---- */
 
-/* A node with many pods has a route for each, which exceeds the limit of rdmad_sysroot_read(). */
-static char *proc_read(const RdmadSysroot *root, const char *process, const char *file,
-		       GError **error)
+/* Takes a line without its line break.  Returns FALSE with an error to stop. */
+typedef gboolean (*LineFunc)(char *line, gpointer data, GError **error);
+
+static gboolean lines_read(FILE *stream, const char *path, LineFunc fn, gpointer data,
+			   GError **error)
+{
+	char line[LINE_SIZE];
+	gsize size = 0;
+
+	while (fgets(line, sizeof(line), stream)) {
+		size += strlen(line);
+		if (size > PROC_MAX) {
+			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
+				    "%s: more than %u bytes", path, PROC_MAX);
+			return FALSE;
+		}
+		line[strcspn(line, "\n")] = '\0';
+		if (!fn(line, data, error)) {
+			g_prefix_error(error, "%s: ", path);
+			return FALSE;
+		}
+	}
+	return !ferror(stream) || rdmad_error_errno(error, errno, "%s", path);
+}
+
+/* The file is read line by line, because a pod may fill it. */
+static gboolean proc_read(const RdmadSysroot *root, const char *process, const char *file,
+			  LineFunc fn, gpointer data, GError **error)
 {
 	g_autofree char *path = g_strdup_printf("proc/%s/net/%s", process, file);
 	rdmad_autofd int fd = rdmad_sysroot_open(root, path, O_RDONLY, error);
-	g_autoptr(GString) text = g_string_new(NULL);
+	FILE *stream;
+	gboolean ok;
 
 	if (fd < 0)
-		return NULL;
-	if (!rdmad_fd_read_all(fd, PROC_MAX, text))
-		rdmad_error_errno(error, errno, "%s", path);
-	else if (text->len > PROC_MAX)
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "%s: more than %u bytes", path,
-			    PROC_MAX);
-	else
-		return g_string_free(g_steal_pointer(&text), FALSE);
-	return NULL;
+		return FALSE;
+	stream = fdopen(fd, "r");
+	if (!stream)
+		return rdmad_error_errno(error, errno, "%s", path);
+	rdmad_steal_fd(&fd);
+	ok = lines_read(stream, path, fn, data, error);
+	fclose(stream);
+	return ok;
 }
 
-/* Sets `text` to NULL if there is no such file, for example in a kernel without IPv6. */
+/* A missing file has no lines: a kernel without IPv6, for example. */
 static gboolean proc_read_optional(const RdmadSysroot *root, const char *process, const char *file,
-				   char **text, GError **error)
+				   LineFunc fn, gpointer data, GError **error)
 {
-	g_autoptr(GError) missing = NULL;
+	g_autoptr(GError) problem = NULL;
 
-	*text = proc_read(root, process, file, &missing);
-	if (!missing || g_error_matches(missing, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+	if (proc_read(root, process, file, fn, data, &problem) ||
+	    g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
 		return TRUE;
-	g_propagate_error(error, g_steal_pointer(&missing));
+	g_propagate_error(error, g_steal_pointer(&problem));
+	return FALSE;
+}
+
+typedef struct {
+	NcclAddresses *addresses;
+	char leaf[INET_ADDRSTRLEN]; /* the last one of fib_trie */
+} Reading;
+
+static gboolean reading_add(Reading *reading, const guint8 raw[16], GError **error)
+{
+	addresses_insert(reading->addresses, raw);
+	if (reading->addresses->raws->len <= ADDRESSES_MAX)
+		return TRUE;
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "more than %u addresses",
+		    ADDRESSES_MAX);
 	return FALSE;
 }
 
 /* A leaf is "|-- 192.0.2.7"; the lines below describe it: "/32 host LOCAL". */
-static void read_fib_trie(NcclAddresses *addresses, const char *text)
+static gboolean fib_trie_line(char *text, gpointer data, GError **error)
 {
-	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-	const char *leaf = NULL;
+	Reading *reading = data;
+	const char *line = g_strchug(text);
+	guint8 raw[16];
 
-	for (guint i = 0; lines[i]; i++) {
-		const char *line = g_strchug(lines[i]);
-
-		if (g_str_has_prefix(line, "|-- "))
-			leaf = line + 4;
-		else if (leaf && g_str_has_prefix(line, "/32 host LOCAL"))
-			nccl_addresses_add(addresses, leaf, NULL);
-	}
+	if (g_str_has_prefix(line, "|-- "))
+		g_strlcpy(reading->leaf, line + 4, sizeof(reading->leaf));
+	else if (g_str_has_prefix(line, "/32 host LOCAL") &&
+		 nccl_address_parse(reading->leaf, raw, NULL))
+		return reading_add(reading, raw, error);
+	return TRUE;
 }
 
 static gboolean hex_address(const char *text, guint8 raw[16])
@@ -151,27 +222,21 @@ static gboolean hex_address(const char *text, guint8 raw[16])
 }
 
 /* "20010db8000000000000000000000007 02 40 00 80     eth0" */
-static void read_if_inet6(NcclAddresses *addresses, const char *text)
+static gboolean if_inet6_line(char *line, gpointer data, GError **error)
 {
-	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	guint8 raw[16];
 
-	for (guint i = 0; lines[i]; i++)
-		if (hex_address(lines[i], raw))
-			addresses_insert(addresses, raw);
+	return !hex_address(line, raw) || reading_add(data, raw, error);
 }
 
 NcclAddresses *nccl_addresses_read(const RdmadSysroot *root, const char *process, GError **error)
 {
 	g_autoptr(NcclAddresses) addresses = nccl_addresses_new();
-	g_autofree char *ipv4 = proc_read(root, process, "fib_trie", error);
-	g_autofree char *ipv6 = NULL;
+	Reading reading = { .addresses = addresses };
 
-	if (!ipv4 || !proc_read_optional(root, process, "if_inet6", &ipv6, error))
+	if (!proc_read(root, process, "fib_trie", fib_trie_line, &reading, error) ||
+	    !proc_read_optional(root, process, "if_inet6", if_inet6_line, &reading, error))
 		return NULL;
-	read_fib_trie(addresses, ipv4);
-	if (ipv6)
-		read_if_inet6(addresses, ipv6);
 	return g_steal_pointer(&addresses);
 }
 
@@ -184,44 +249,37 @@ static void netdevs_add(GPtrArray *netdevs, const char *name)
 		g_ptr_array_add(netdevs, g_strdup(name));
 }
 
-/* Returns the non-empty fields of a line. */
-static char **line_fields(const char *line)
+/* Splits a line into its non-empty fields, at most `max`, and returns their number. */
+static guint line_fields(char *line, char **fields, guint max)
 {
-	g_auto(GStrv) all = g_strsplit_set(line, " \t", -1);
-	g_autoptr(GStrvBuilder) some = g_strv_builder_new();
+	char *rest = line, *field;
+	guint n = 0;
 
-	for (guint i = 0; all[i]; i++)
-		if (all[i][0])
-			g_strv_builder_add(some, all[i]);
-	return g_strv_builder_end(some);
+	while (n < max && (field = strtok_r(rest, " \t", &rest)))
+		fields[n++] = field;
+	return n;
 }
 
 /* net/ipv4/fib_trie.c fib_route_seq_show(): Iface Destination Gateway Flags RefCnt Use Metric Mask. */
-static void read_route(GPtrArray *netdevs, const char *text)
+static gboolean route_line(char *line, gpointer data, GError **error)
 {
-	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	char *fields[8];
 
-	for (guint i = 0; lines[i]; i++) {
-		g_auto(GStrv) fields = line_fields(lines[i]);
-
-		if (g_strv_length(fields) >= 8 && g_str_equal(fields[1], "00000000") &&
-		    g_str_equal(fields[7], "00000000"))
-			netdevs_add(netdevs, fields[0]);
-	}
+	if (line_fields(line, fields, 8) == 8 && g_str_equal(fields[1], "00000000") &&
+	    g_str_equal(fields[7], "00000000"))
+		netdevs_add(data, fields[0]);
+	return TRUE;
 }
 
 /* net/ipv6/route.c rt6_info_route(): destination, its length, ..., the interface last. */
-static void read_ipv6_route(GPtrArray *netdevs, const char *text)
+static gboolean ipv6_route_line(char *line, gpointer data, GError **error)
 {
-	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	char *fields[10];
 
-	for (guint i = 0; lines[i]; i++) {
-		g_auto(GStrv) fields = line_fields(lines[i]);
-
-		if (g_strv_length(fields) == 10 && g_str_equal(fields[1], "00") &&
-		    strspn(fields[0], "0") == 32)
-			netdevs_add(netdevs, fields[9]);
-	}
+	if (line_fields(line, fields, 10) == 10 && g_str_equal(fields[1], "00") &&
+	    strspn(fields[0], "0") == 32)
+		netdevs_add(data, fields[9]);
+	return TRUE;
 }
 
 static int name_compare(gconstpointer a, gconstpointer b)
@@ -231,18 +289,12 @@ static int name_compare(gconstpointer a, gconstpointer b)
 
 char **nccl_default_netdevs_read(const RdmadSysroot *root, const char *process, GError **error)
 {
-	g_autofree char *ipv4 = NULL, *ipv6 = NULL;
-	g_autoptr(GPtrArray) netdevs = NULL;
+	g_autoptr(GPtrArray) netdevs = g_ptr_array_new_with_free_func(g_free);
 
-	if (!proc_read_optional(root, process, "route", &ipv4, error) ||
-	    !proc_read_optional(root, process, "ipv6_route", &ipv6, error))
+	if (!proc_read_optional(root, process, "route", route_line, netdevs, error) ||
+	    !proc_read_optional(root, process, "ipv6_route", ipv6_route_line, netdevs, error))
 		return NULL;
-	netdevs = g_ptr_array_new();
-	if (ipv4)
-		read_route(netdevs, ipv4);
-	if (ipv6)
-		read_ipv6_route(netdevs, ipv6);
 	g_ptr_array_sort(netdevs, name_compare);
 	g_ptr_array_add(netdevs, NULL);
-	return (char **)g_ptr_array_free(g_steal_pointer(&netdevs), FALSE);
+	return (char **)g_ptr_array_steal(netdevs, NULL);
 }

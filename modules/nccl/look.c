@@ -91,6 +91,7 @@ static void look_begin(gpointer data);
 static gboolean error_is_final(const GError *error)
 {
 	return g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND) ||
+	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_INVALID) ||
 	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE);
 }
 

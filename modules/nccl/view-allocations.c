@@ -32,7 +32,7 @@ static void add_device(NcclView *view, const RdmadDevice *device)
 /* ---- addresses ---- */
 
 /* Addresses from the database are validated like any input. */
-static void add_addresses(NcclAddresses *addresses, char *const *texts)
+static void add_addresses(NcclAddresses **addresses, char *const *texts)
 {
 	for (guint i = 0; texts && texts[i]; i++) {
 		g_autoptr(GError) error = NULL;
@@ -51,7 +51,7 @@ static NcclAddresses *host_addresses(const NcclView *view)
 		const RdmadDevice *device = nccl_view_device(view, i)->device;
 
 		for (guint n = 0; n < device->n_netdevs; n++)
-			add_addresses(addresses, device->netdevs[n].addresses);
+			add_addresses(&addresses, device->netdevs[n].addresses);
 	}
 	return nccl_addresses_count(addresses) ? g_steal_pointer(&addresses) : NULL;
 }
@@ -96,7 +96,7 @@ static const RdmadDevice *moved_device(const RdmadAttachment *attachment)
 	return device;
 }
 
-static void add_attachment(NcclView *view, NcclAddresses *addresses,
+static void add_attachment(NcclView *view, NcclAddresses **addresses,
 			   const RdmadAttachment *attachment)
 {
 	const RdmadDevice *device;
@@ -115,7 +115,7 @@ NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory 
 				   gboolean host_network, const NcclNetwork *network)
 {
 	NcclAddresses *addresses =
-		network ? nccl_addresses_copy(network->addresses) : nccl_addresses_new();
+		network ? nccl_addresses_ref(network->addresses) : nccl_addresses_new();
 	NcclView *view = nccl_view_new();
 	guint attachments = 0;
 
@@ -127,7 +127,7 @@ NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory 
 		for (guint d = 0; allocation->devices[d]; d++)
 			add_device(view, rdmad_inventory_lookup(inventory, allocation->devices[d]));
 		for (guint a = 0; a < allocation->n_attachments; a++)
-			add_attachment(view, addresses, &allocation->attachments[a]);
+			add_attachment(view, &addresses, &allocation->attachments[a]);
 		attachments += allocation->n_attachments;
 	}
 	if (!network && attachments == 0 && host_network) {

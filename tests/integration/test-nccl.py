@@ -138,6 +138,20 @@ class NcclTest(PluginCase):
                                                "NCCL_SOCKET_IFNAME": "=eth9"})
         self.assertEqual(self.conf(second)[1], {"NCCL_IB_HCA": "=mlx5_0:1", "NCCL_IB_GID_INDEX": "7"})
 
+    def test_a_pod_that_adds_addresses_without_end_takes_little_memory(self):
+        """CAP_NET_ADMIN suffices for 100000 in a second.  The chart gives rdmad 48 MiB."""
+        many = [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(190000)]
+        self.add_pod("ml/train-0", 1, *many, *many)
+        self.start(config=AUTO)
+        allocation = self.allocate()
+        self.wait_for(lambda: "more than 4096 addresses" in self.log(), "a look")
+        self.wait_conf(allocation, NCCL_IB_HCA=f'={self.allocations()[allocation]["device_names"][0]}:1')
+        self.assertTrue([f for f in self.findings() if "network is not known" in f["text"] and
+                         "more than 4096 addresses" in f["text"]])
+        with open(f"/proc/{self.daemon.pid}/status") as status:
+            peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+        self.assertLess(peak >> 10, 48)
+
     def test_a_process_with_a_network_of_its_own_is_not_the_sandbox(self):
         self.add_pod("ml/train-0", 1, self.address("mlx5_0"), also=[(3001, ["203.0.113.9"])])
         self.add_pod("ml/train-1", 2, "203.0.113.9")

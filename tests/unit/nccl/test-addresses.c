@@ -106,6 +106,46 @@ static void test_large(void)
 	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 4000);
 }
 
+/* A pod with CAP_NET_ADMIN can have any number of addresses and routes. */
+static void test_limit(void)
+{
+	g_autoptr(TestMachine) machine = test_machine_new_empty();
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(NcclAddresses) most = NULL;
+	g_autoptr(NcclAddresses) more = NULL;
+	g_autoptr(GError) error = NULL;
+
+	/* Each is in two tables. */
+	for (guint i = 0; i < 2 * 4096; i++)
+		g_string_append_printf(text, "     |-- 10.1.%u.%u\n        /32 host LOCAL\n",
+				       (i / 256) % 16, i % 256);
+	test_machine_put(machine, "proc/7/net/fib_trie", text->str, -1);
+	most = nccl_addresses_read(machine->root, "7", &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(nccl_addresses_count(most), ==, 4096);
+	test_machine_put(machine, "proc/7/net/if_inet6", IF_INET6, -1);
+	more = nccl_addresses_read(machine->root, "7", &error);
+	g_assert_null(more);
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
+	g_assert_cmpstr(error->message, ==, "proc/7/net/if_inet6: more than 4096 addresses");
+}
+
+/* A container shares the addresses of its pod, until it adds one that the pod has not. */
+static void test_shared(void)
+{
+	g_autoptr(NcclAddresses) addresses = nccl_addresses_new();
+	g_autoptr(NcclAddresses) own = NULL;
+
+	g_assert_true(nccl_addresses_add(&addresses, "10.0.0.7/24", NULL));
+	own = nccl_addresses_ref(addresses);
+	g_assert_true(nccl_addresses_add(&own, "10.0.0.7", NULL));
+	g_assert_true(own == addresses);
+	g_assert_true(nccl_addresses_add(&own, "10.0.0.3", NULL));
+	g_assert_false(nccl_addresses_equal(own, addresses));
+	g_assert_true(has(own, "10.0.0.7") && has(own, "10.0.0.3"));
+	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 1);
+}
+
 /* A temporary error says nothing about the addresses and routes. */
 static void test_unreadable(void)
 {
@@ -130,6 +170,8 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/addresses/of a namespace, and its default routes", test_read),
 	UNIT_TEST("/addresses/what is not there", test_missing),
 	UNIT_TEST("/addresses/of a node with thousands", test_large),
+	UNIT_TEST("/addresses/more than are kept", test_limit),
+	UNIT_TEST("/addresses/shared until one is added", test_shared),
 	UNIT_TEST("/addresses/what cannot be read is an error", test_unreadable),
 	{ 0 },
 };

@@ -127,7 +127,7 @@ NcclView *view_from_text(const char *text)
 		if (g_str_equal(words[0], "address")) {
 			addresses = addresses ? addresses : nccl_addresses_new();
 			if (!g_str_equal(words[1], "none"))
-				g_assert_true(nccl_addresses_add(addresses, words[1], NULL));
+				g_assert_true(nccl_addresses_add(&addresses, words[1], NULL));
 		} else if (g_str_equal(words[0], "default")) {
 			g_strv_builder_add(defaults, words[1]);
 		} else if (g_str_equal(words[0], "gpu")) {
