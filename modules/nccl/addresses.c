@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
+#include <net/route.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <rdmad/sysroot.h>
@@ -242,11 +244,50 @@ NcclAddresses *nccl_addresses_read(const RdmadSysroot *root, const char *process
 
 /* ---- default routes ---- */
 
-static void netdevs_add(GPtrArray *netdevs, const char *name)
+/* An interface, and the place of its best default route. */
+typedef struct {
+	guint64 order;
+	char name[IF_NAMESIZE];
+} Netdev;
+
+/* The metrics of IPv4 and IPv6 are not comparable. */
+static guint64 route_order(gboolean is_ipv6, const char *metric)
 {
-	if (!g_str_equal(name, "lo") && netdevs->len < NETDEVS_MAX &&
-	    !g_ptr_array_find_with_equal_func(netdevs, name, g_str_equal, NULL))
-		g_ptr_array_add(netdevs, g_strdup(name));
+	return is_ipv6 ? 1ULL << 32 | (guint32)g_ascii_strtoull(metric, NULL, 16)
+		       : (guint32)g_ascii_strtoll(metric, NULL, 10);
+}
+
+/* Returns whether packets leave through the interface; "*" is that of a blackhole. */
+static gboolean route_leads(const char *name, const char *flags)
+{
+	const guint64 bits = g_ascii_strtoull(flags, NULL, 16);
+
+	return bits & RTF_UP && !(bits & RTF_REJECT) && !g_str_equal(name, "lo") &&
+	       !g_str_equal(name, "*");
+}
+
+/* Keeps the best ones, as a pod may have any number. */
+static void netdevs_add(GArray *netdevs, const char *name, guint64 order)
+{
+	Netdev added = { .order = order };
+	guint place = 0;
+
+	g_strlcpy(added.name, name, sizeof(added.name));
+	for (guint i = 0; i < netdevs->len; i++) {
+		const Netdev *netdev = &g_array_index(netdevs, Netdev, i);
+
+		if (g_str_equal(netdev->name, added.name)) {
+			if (netdev->order <= order)
+				return;
+			g_array_remove_index(netdevs, i);
+			break;
+		}
+	}
+	while (place < netdevs->len && g_array_index(netdevs, Netdev, place).order <= order)
+		place++;
+	g_array_insert_val(netdevs, place, added);
+	if (netdevs->len > NETDEVS_MAX)
+		g_array_set_size(netdevs, NETDEVS_MAX);
 }
 
 /* Splits a line into its non-empty fields, at most `max`, and returns their number. */
@@ -266,35 +307,32 @@ static gboolean route_line(char *line, gpointer data, GError **error)
 	char *fields[8];
 
 	if (line_fields(line, fields, 8) == 8 && g_str_equal(fields[1], "00000000") &&
-	    g_str_equal(fields[7], "00000000"))
-		netdevs_add(data, fields[0]);
+	    g_str_equal(fields[7], "00000000") && route_leads(fields[0], fields[3]))
+		netdevs_add(data, fields[0], route_order(FALSE, fields[6]));
 	return TRUE;
 }
 
-/* net/ipv6/route.c rt6_info_route(): destination, its length, ..., the interface last. */
+/* net/ipv6/route.c rt6_native_seq_show(): destination, its length, source, its length, gateway,
+ * metric, references, uses, flags, interface. */
 static gboolean ipv6_route_line(char *line, gpointer data, GError **error)
 {
 	char *fields[10];
 
 	if (line_fields(line, fields, 10) == 10 && g_str_equal(fields[1], "00") &&
-	    strspn(fields[0], "0") == 32)
-		netdevs_add(data, fields[9]);
+	    strspn(fields[0], "0") == 32 && route_leads(fields[9], fields[8]))
+		netdevs_add(data, fields[9], route_order(TRUE, fields[5]));
 	return TRUE;
-}
-
-static int name_compare(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 char **nccl_default_netdevs_read(const RdmadSysroot *root, const char *process, GError **error)
 {
-	g_autoptr(GPtrArray) netdevs = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GArray) netdevs = g_array_new(FALSE, FALSE, sizeof(Netdev));
+	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 
 	if (!proc_read_optional(root, process, "route", route_line, netdevs, error) ||
 	    !proc_read_optional(root, process, "ipv6_route", ipv6_route_line, netdevs, error))
 		return NULL;
-	g_ptr_array_sort(netdevs, name_compare);
-	g_ptr_array_add(netdevs, NULL);
-	return (char **)g_ptr_array_steal(netdevs, NULL);
+	for (guint i = 0; i < netdevs->len; i++)
+		g_strv_builder_add(names, g_array_index(netdevs, Netdev, i).name);
+	return g_strv_builder_end(names);
 }

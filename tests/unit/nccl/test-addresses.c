@@ -75,6 +75,81 @@ static void test_read(void)
 	g_assert_cmpstr(names, ==, "eth0,eth9");
 }
 
+#define ROUTE_HEAD                                                                                 \
+	"Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
+#define IPV4_DEFAULT(name, flags, metric)                                                          \
+	name "\t00000000\t0100000A\t" flags "\t0\t0\t" metric "\t00000000\t0\t0\t0\n"
+#define ZEROES "00000000000000000000000000000000"
+#define IPV6_DEFAULT(name, flags, metric)                                                          \
+	ZEROES " 00 " ZEROES " 00 fe800000000000000000000000000002 " metric                        \
+	       " 00000001 00000000 " flags "     " name "\n"
+
+/* NCCL_SOCKET_IFNAME is the first one.  Linux shows `ip route add unreachable default` with the
+ * interface "*", or lo for IPv6. */
+static void test_defaults(void)
+{
+	static const struct {
+		const char *route, *ipv6_route, *wanted;
+	} cases[] = {
+		{ IPV4_DEFAULT("eth1", "0003", "100") IPV4_DEFAULT("eth0", "0003", "200"), "",
+		  "eth1,eth0" },
+		{ IPV4_DEFAULT("eth1", "0003", "200") IPV4_DEFAULT("eth0", "0003", "100"), "",
+		  "eth0,eth1" },
+		{ IPV4_DEFAULT("eth1", "0003", "0") IPV4_DEFAULT("eth0", "0003", "0"), "",
+		  "eth1,eth0" },
+		/* Numbers that are negative as an int. */
+		{ IPV4_DEFAULT("eth1", "0003", "-16769024") IPV4_DEFAULT("eth0", "0003", "9"), "",
+		  "eth0,eth1" },
+		{ IPV4_DEFAULT("eth1", "0003", "200") IPV4_DEFAULT("eth0", "0003", "150")
+			  IPV4_DEFAULT("eth1", "0003", "100"),
+		  "", "eth1,eth0" },
+		{ IPV4_DEFAULT("eth0", "0003", "0") IPV4_DEFAULT("*", "0201", "4278198272"), "",
+		  "eth0" },
+		{ IPV4_DEFAULT("*", "0001", "0"), "", "" },
+		{ IPV4_DEFAULT("eth0", "0201", "0") IPV4_DEFAULT("eth1", "0002", "0"), "", "" },
+		{ IPV4_DEFAULT("eth9", "0003", "2000"),
+		  IPV6_DEFAULT("eth1", "00000003", "00000400")
+			  IPV6_DEFAULT("eth0", "00000003", "000000ff")
+				  IPV6_DEFAULT("eth9", "00000003", "00000001"),
+		  "eth9,eth0,eth1" },
+		{ "",
+		  IPV6_DEFAULT("eth0", "00200200", "ffffffff")
+			  IPV6_DEFAULT("eth1", "00000203", "00000400")
+				  IPV6_DEFAULT("lo", "00000003", "00000400"),
+		  "" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(TestMachine) machine = test_machine_new_empty();
+		g_autofree char *route = g_strconcat(ROUTE_HEAD, cases[i].route, NULL);
+		g_auto(GStrv) defaults = NULL;
+		g_autofree char *names = NULL;
+
+		g_test_message("case %u", i);
+		test_machine_put(machine, "proc/7/net/route", route, -1);
+		test_machine_put(machine, "proc/7/net/ipv6_route", cases[i].ipv6_route, -1);
+		defaults = nccl_default_netdevs_read(machine->root, "7", NULL);
+		names = g_strjoinv(",", defaults);
+		g_assert_cmpstr(names, ==, cases[i].wanted);
+	}
+}
+
+/* The best of any number of default routes are kept. */
+static void test_many_defaults(void)
+{
+	g_autoptr(TestMachine) machine = test_machine_new_empty();
+	g_autoptr(GString) route = g_string_new(ROUTE_HEAD);
+	g_auto(GStrv) defaults = NULL;
+
+	for (guint i = 1000; i > 0; i--)
+		g_string_append_printf(route, IPV4_DEFAULT("eth%u", "0003", "%u"), i, i);
+	test_machine_put(machine, "proc/7/net/route", route->str, -1);
+	defaults = nccl_default_netdevs_read(machine->root, "7", NULL);
+	g_assert_cmpuint(g_strv_length(defaults), ==, 64);
+	g_assert_cmpstr(defaults[0], ==, "eth1");
+	g_assert_cmpstr(defaults[63], ==, "eth64");
+}
+
 /* A kernel without IPv6 has no if_inet6; an ended process has no files. */
 static void test_missing(void)
 {
@@ -168,6 +243,8 @@ static void test_unreadable(void)
 
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/addresses/of a namespace, and its default routes", test_read),
+	UNIT_TEST("/addresses/default routes by their metric", test_defaults),
+	UNIT_TEST("/addresses/the best of many default routes", test_many_defaults),
 	UNIT_TEST("/addresses/what is not there", test_missing),
 	UNIT_TEST("/addresses/of a node with thousands", test_large),
 	UNIT_TEST("/addresses/more than are kept", test_limit),
