@@ -277,11 +277,12 @@ static void container_write_all(NcclContainer *container, const NcclSettings *se
 }
 
 NcclContainerResult nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
-					  const NcclSettings *settings, const char *run_dir)
+					  const NcclMoved *moved, const NcclSettings *settings,
+					  const char *run_dir)
 {
 	NcclView *view = nccl_view_of_allocations(
 		container->allocations, inventory, settings->host_network,
-		container->look ? nccl_look_network(container->look) : NULL);
+		container->look ? nccl_look_network(container->look) : NULL, moved);
 	g_autoptr(NcclDiskPlan) disk = NULL;
 
 	if (views_equal(container->view, view)) {

@@ -11,6 +11,7 @@
 #include <rdmad/allocations.h>
 
 #include "look.h"
+#include "moved.h"
 #include "plan.h"
 #include "settings.h"
 
@@ -54,7 +55,8 @@ typedef enum {
  * disk.  A missing directory and write errors set `unwritten`.
  */
 NcclContainerResult nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
-					  const NcclSettings *settings, const char *run_dir);
+					  const NcclMoved *moved, const NcclSettings *settings,
+					  const char *run_dir);
 
 /* Returns the differences, "NCCL_IB_GID_INDEX 3, was 5"; g_free(). */
 char *nccl_container_difference(const NcclEnv *before, const NcclEnv *now);

@@ -212,28 +212,51 @@ static gboolean plan_fits_limit(NcclPlan *plan, const NcclPolicy *policy)
 	return TRUE;
 }
 
-/* While the network is unknown, only the ports are certain. */
-static gboolean plan_knows_addresses(NcclPlan *plan, const NcclView *view)
+static gboolean rail_may_have_gids(const NcclView *view, const NcclRail *rail)
 {
-	if (view->addresses && nccl_addresses_count(view->addresses))
-		return TRUE;
-	if (!view->addresses) {
-		nccl_plan_warn(
-			plan, "the addresses of the namespace are not known: GIDs are not matched");
-		return TRUE;
+	for (guint i = 0; rail->port->n_gids == 0 && i < view->devices->len; i++) {
+		const NcclViewDevice *entry = nccl_view_device(view, i);
+
+		if (entry->device == rail->device)
+			return entry->moved;
 	}
+	return FALSE;
+}
+
+/* Returns the number of rails without a GID that are ports to use nevertheless: all of them, or those
+ * whose tables are unknown. */
+static guint plan_select_without_gids(NcclPlan *plan, const NcclView *view, gboolean all)
+{
+	guint n = 0;
+
 	for (guint i = 0; i < plan->rails->len; i++) {
 		NcclRail *rail = &g_array_index(plan->rails, NcclRail, i);
 
-		if (rail->reason == NCCL_RAIL_NO_GID)
+		if (rail->reason == NCCL_RAIL_NO_GID && (all || rail_may_have_gids(view, rail))) {
 			rail->reason = NCCL_RAIL_SELECTED;
+			n++;
+		}
 	}
 	g_array_sort_with_data(plan->rails, left_out_last, NULL);
 	plan_count_selected(plan);
+	return n;
+}
+
+/* While the network or a table of GIDs is unknown, only the ports are certain. */
+static gboolean plan_knows_addresses(NcclPlan *plan, const NcclView *view)
+{
+	const gboolean is_empty = view->addresses && !nccl_addresses_count(view->addresses);
+
+	if (!view->addresses)
+		nccl_plan_warn(
+			plan, "the addresses of the namespace are not known: GIDs are not matched");
+	if (!plan_select_without_gids(plan, view, is_empty) && !is_empty)
+		return TRUE;
 	nccl_env_free(plan->env);
 	plan->env = nccl_plan_ports_env(plan);
 	plan_refuse(plan, NCCL_REFUSAL_NO_ADDRESSES,
-		    "the container's network is not known yet: no GID can be named");
+		    is_empty ? "the container's network is not known yet: no GID can be named"
+			     : "the GIDs of a device that was moved into the pod are not known");
 	return FALSE;
 }
 

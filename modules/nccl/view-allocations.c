@@ -58,18 +58,14 @@ static NcclAddresses *host_addresses(const NcclView *view)
 
 /* ---- moved devices ---- */
 
-/* Adds the GID that CNI recorded: an index and the first address. */
+/* Adds the interface, and the GID that CNI recorded: an index and the first address. */
 static void port_fill(RdmadPort *port, const RdmadAttachment *attachment)
 {
 	guint8 address[16];
 
-	*port = (RdmadPort){ .number = 1,
-			     .link_layer = RDMAD_LINK_LAYER_ETHERNET,
-			     .state = RDMAD_PORT_ACTIVE,
-			     .phys_state = RDMAD_UNKNOWN,
-			     .pkey0 = RDMAD_UNKNOWN,
-			     .netdev = g_strdup(attachment->interface) };
-	if (attachment->gid_index < 0 || !attachment->addresses || !attachment->addresses[0] ||
+	port->netdev = g_strdup(attachment->interface);
+	if (port->link_layer != RDMAD_LINK_LAYER_ETHERNET || attachment->gid_index < 0 ||
+	    !attachment->addresses || !attachment->addresses[0] ||
 	    !nccl_address_parse(attachment->addresses[0], address, NULL))
 		return;
 	port->n_gids = 1;
@@ -80,39 +76,54 @@ static void port_fill(RdmadPort *port, const RdmadAttachment *attachment)
 	memcpy(port->gids[0].raw, address, 16);
 }
 
-static const RdmadDevice *moved_device(const RdmadAttachment *attachment)
+/* A device that left before this module ran is taken for RoCE. */
+static RdmadDevice *device_without_snapshot(const char *name)
 {
-	RdmadDevice *device = g_new0(RdmadDevice, 1);
+	RdmadDevice *device = nccl_moved_device_new(name, name);
 
-	device->refs = 1;
-	device->id = g_strdup(attachment->rdma_device);
-	device->name = g_strdup(attachment->rdma_device);
-	device->node_type = RDMAD_NODE_CA;
-	device->numa_node = RDMAD_UNKNOWN;
-	device->problems = g_new0(char *, 1);
 	device->n_ports = 1;
 	device->ports = g_new0(RdmadPort, 1);
-	port_fill(device->ports, attachment);
+	device->ports[0] = (RdmadPort){ .number = 1,
+					.link_layer = RDMAD_LINK_LAYER_ETHERNET,
+					.phys_state = RDMAD_UNKNOWN,
+					.pkey0 = RDMAD_UNKNOWN };
 	return device;
 }
 
-static void add_attachment(NcclView *view, NcclAddresses **addresses,
-			   const RdmadAttachment *attachment)
+/* The interface is that of the first port, which may have been down in the host. */
+static RdmadDevice *moved_device(const NcclMoved *moved, const RdmadAllocation *allocation,
+				 const RdmadAttachment *attachment)
 {
-	const RdmadDevice *device;
+	const RdmadDevice *last = nccl_moved_find(moved, allocation, attachment->rdma_device);
+	RdmadDevice *device = last ? nccl_moved_device_copy(last)
+				   : device_without_snapshot(attachment->rdma_device);
+
+	if (device->n_ports) {
+		device->ports[0].state = RDMAD_PORT_ACTIVE;
+		port_fill(&device->ports[0], attachment);
+	}
+	return device;
+}
+
+static void add_attachment(NcclView *view, NcclAddresses **addresses, const NcclMoved *moved,
+			   const RdmadAllocation *allocation, const RdmadAttachment *attachment)
+{
+	RdmadDevice *device;
 
 	add_addresses(addresses, attachment->addresses);
 	if (!attachment->rdma_device || view_has(view, attachment->rdma_device))
 		return;
-	device = moved_device(attachment);
+	device = moved_device(moved, allocation, attachment);
 	nccl_view_add_device(view, device, TRUE);
+	g_array_index(view->devices, NcclViewDevice, view->devices->len - 1).moved = TRUE;
 	rdmad_device_unref(device);
 }
 
 /* ---- views ---- */
 
 NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory *inventory,
-				   gboolean host_network, const NcclNetwork *network)
+				   gboolean host_network, const NcclNetwork *network,
+				   const NcclMoved *moved)
 {
 	NcclAddresses *addresses =
 		network ? nccl_addresses_ref(network->addresses) : nccl_addresses_new();
@@ -127,7 +138,8 @@ NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory 
 		for (guint d = 0; allocation->devices[d]; d++)
 			add_device(view, rdmad_inventory_lookup(inventory, allocation->devices[d]));
 		for (guint a = 0; a < allocation->n_attachments; a++)
-			add_attachment(view, &addresses, &allocation->attachments[a]);
+			add_attachment(view, &addresses, moved, allocation,
+				       &allocation->attachments[a]);
 		attachments += allocation->n_attachments;
 	}
 	if (!network && attachments == 0 && host_network) {

@@ -42,7 +42,7 @@ void nccl_view_free(NcclView *view)
 
 void nccl_view_add_device(NcclView *view, const RdmadDevice *device, gboolean granted)
 {
-	const NcclViewDevice entry = { rdmad_device_ref(device), granted };
+	const NcclViewDevice entry = { rdmad_device_ref(device), granted, FALSE };
 
 	g_array_append_val(view->devices, entry);
 }

@@ -17,6 +17,7 @@
 typedef struct {
 	const RdmadDevice *device;
 	gboolean granted; /* its uverbs device file exists, so that NCCL can open it */
+	gboolean moved;	  /* into the container; a port without GIDs may have some there */
 } NcclViewDevice;
 
 typedef struct {

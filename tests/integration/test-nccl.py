@@ -5,10 +5,12 @@
 usage: test-nccl.py RDMAD MODULE-DIR [TEST...]
 """
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tarfile
@@ -17,6 +19,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 from control_socket import Connection  # noqa: E402
+from machine_changes import Machine, post  # noqa: E402
 from plugin_case import PATIENCE, RDMAD, PluginCase, tap  # noqa: E402
 
 RAIL = "rdma/rail"
@@ -279,6 +282,28 @@ class NcclTest(PluginCase):
         text = self.command("--explain").stdout
         self.assertIn("\nmlx5_1:1  its interface has the default route\n", text)
         self.assertIn("8 addresses in the namespace", text)
+
+    def test_a_device_that_left_for_a_pod_is_known_over_a_restart(self):
+        """As module cni moves it: it leaves the inventory, and has an attachment without the index of a GID."""
+        self.own_machine()
+        os.remove(os.path.join(self.machine, "sys/class/infiniband/mlx5_0/ports/1/link_layer"))
+        self.put("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n")
+        self.start()
+        allocation = self.allocate()
+        self.assertEqual(self.allocations()[allocation]["device_names"], ["mlx5_0"])
+        Machine(self.machine).unplug("mlx5_0")
+        post(self.socket, "/api/v1/rescan")
+        self.wait_for(lambda: self.allocations()[allocation]["device_names"] == [None], "a scan without it")
+        self.end_daemon()
+        with contextlib.closing(sqlite3.connect(os.path.join(self.dir, "state/rdmad.db"))) as database, database:
+            database.execute("INSERT INTO attachments SELECT seq, 0, '/run/netns/a', 'net1', 'mlx5_0', '192.0.2.7/24',"
+                             " -1 FROM allocations WHERE id = ?", (allocation,))
+        self.start_daemon(CONFIG % "", "--module=nccl")
+        self.wait_conf(allocation, NCCL_IB_HCA="=mlx5_0:1")
+        with open(self.path(allocation, "plan.json")) as file:
+            plan = json.load(file)
+        rail, = plan["rails"]
+        self.assertEqual((plan["refused"], rail["link_layer"], rail["distance"] == "SYS"), (False, "infiniband", False))
 
     # ---- files ----
 

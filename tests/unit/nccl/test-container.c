@@ -13,11 +13,14 @@
 #include "view-text.h"
 #include "support/unit.h"
 
+#define MODULE ((RdmadModule *)1)
+
 typedef struct {
 	AllocationsFixture allocations;
 	RdmadInventory *inventory;
 	NcclSettings *settings;
 	NcclContainer *container;
+	NcclMoved *moved;
 } Fixture;
 
 /* Sets the devices of a scan; `gid_index` is the index of the pod's address. */
@@ -41,18 +44,29 @@ static void scan(Fixture *f, guint gid_index)
 	allocations_fixture_run(&f->allocations);
 }
 
+static void open_moved(Fixture *f)
+{
+	g_autoptr(GError) error = NULL;
+
+	f->moved =
+		nccl_moved_open(MODULE, f->allocations.state, f->allocations.allocations, &error);
+	g_assert_no_error(error);
+}
+
 static void setup(Fixture *f, gconstpointer data)
 {
 	allocations_fixture_setup(&f->allocations, NULL);
 	f->inventory = rdmad_inventory_new(f->allocations.loop, f->allocations.event_log);
 	f->settings = settings_from_text(NULL);
 	f->container = nccl_container_new();
+	open_moved(f);
 	scan(f, 3);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	nccl_container_free(f->container);
+	nccl_moved_close(f->moved);
 	nccl_settings_free(f->settings);
 	rdmad_inventory_free(f->inventory);
 	allocations_fixture_teardown(&f->allocations, NULL);
@@ -89,7 +103,8 @@ static NcclContainerResult update(Fixture *f, const char *id, const char *other)
 					(gpointer)rdmad_allocation_ref(rdmad_allocations_lookup(
 						f->allocations.allocations, wanted)));
 	}
-	return nccl_container_update(f->container, f->inventory, f->settings, f->allocations.dir);
+	return nccl_container_update(f->container, f->inventory, f->moved, f->settings,
+				     f->allocations.dir);
 }
 
 static char *conf(Fixture *f, const char *id)
@@ -286,6 +301,96 @@ static void test_moved_device(Fixture *f, gconstpointer data)
 	assert_conf(f, id, "1 NCCL_IB_HCA==mlx5_7:1 NCCL_IB_GID_INDEX=3");
 }
 
+/* What its attachment does not have is known from its last snapshot, after a restart too. */
+static void test_moved_snapshot(Fixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *device;
+		int gid_index;
+		const char *conf, *reason;
+	} cases[] = {
+		{ "dev-a net=eth0", 3, "NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=3", NULL },
+		/* module cni did not wait for it */
+		{ "dev-a net=eth0", RDMAD_UNKNOWN, "NCCL_IB_HCA==dev-a:1",
+		  "the GIDs of a device that was moved into the pod are not known" },
+		{ "dev-a ib", RDMAD_UNKNOWN, "NCCL_IB_HCA==dev-a:1", NULL },
+		{ "dev-a ib down", RDMAD_UNKNOWN, "NCCL_IB_HCA==dev-a:1", NULL },
+		{ "dev-a port=2 ib", RDMAD_UNKNOWN, "NCCL_IB_HCA==dev-a:2", NULL },
+		{ "dev-a ib net=ib0 port=2 ib down", RDMAD_UNKNOWN, "NCCL_IB_HCA==dev-a:1", NULL },
+		{ "dev-a net=eth0 driver=erdma", 1,
+		  "NCCL_IB_HCA==dev-a:1 NCCL_IB_GID_INDEX=1 NCCL_NET_GDR_LEVEL=SYS", NULL },
+	};
+	g_autofree char *id = hold(f, "a");
+	char *addresses[] = { (char *)"10.0.0.7/24", NULL };
+
+	rdmad_inventory_replace(f->inventory, g_ptr_array_new(), g_ptr_array_new());
+	for (guint i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
+		const RdmadAttachment attachment = { .netns = (char *)"/run/netns/pod",
+						     .interface = (char *)"net1",
+						     .rdma_device = (char *)"dev-a",
+						     .addresses = addresses,
+						     .gid_index = cases[i / 2].gid_index };
+		g_autoptr(NcclView) view = view_from_text(cases[i / 2].device);
+		g_autofree char *text = NULL;
+
+		g_test_message("%s", cases[i / 2].device);
+		nccl_moved_keep(f->moved, nccl_view_device(view, 0)->device);
+		if (i % 2) {
+			nccl_moved_close(f->moved);
+			open_moved(f);
+		}
+		g_assert_true(rdmad_allocations_attach(f->allocations.allocations, id, &attachment,
+						       NULL));
+		update(f, id, NULL);
+		text = conf(f, id);
+		g_assert_cmpstr(strchr(text, ' ') + 1, ==, cases[i / 2].conf);
+		g_assert_cmpstr(f->container->plan->reason, ==, cases[i / 2].reason);
+	}
+}
+
+/* Where it is and which GPU is near it, too. */
+static void test_moved_place(Fixture *f, gconstpointer data)
+{
+	g_autofree char *id = hold(f, "a");
+	g_autofree char *other = hold(f, "c");
+	g_autoptr(NcclView) view = view_from_text("dev-a gpu=2");
+	const RdmadDevice *before = nccl_view_device(view, 0)->device, *now;
+	const RdmadAllocation *allocation =
+		rdmad_allocations_lookup(f->allocations.allocations, id);
+
+	nccl_moved_keep(f->moved, before);
+	nccl_moved_close(f->moved);
+	open_moved(f);
+	now = nccl_moved_find(f->moved, allocation, "dev-a");
+	g_assert_cmpstr(now->id, ==, "dev-a");
+	g_assert_cmpstr(now->pci_address, ==, before->pci_address);
+	g_assert_true(g_strv_equal((const char *const *)now->pci_path,
+				   (const char *const *)before->pci_path));
+	g_assert_cmpint(now->numa_node, ==, before->numa_node);
+	g_assert_null(nccl_moved_find(
+		f->moved, rdmad_allocations_lookup(f->allocations.allocations, other), "dev-a"));
+}
+
+/* A device that nobody holds was unplugged. */
+static void test_moved_end(Fixture *f, gconstpointer data)
+{
+	g_autofree char *id = hold(f, "a");
+	g_autoptr(NcclView) view = view_from_text("dev-a ib\ndev-b ib");
+	g_autoptr(RdmadAllocationRef) allocation =
+		rdmad_allocation_ref(rdmad_allocations_lookup(f->allocations.allocations, id));
+
+	nccl_moved_keep(f->moved, nccl_view_device(view, 0)->device);
+	nccl_moved_keep(f->moved, nccl_view_device(view, 1)->device);
+	nccl_moved_prune(f->moved);
+	g_assert_nonnull(nccl_moved_find(f->moved, allocation, "dev-a"));
+	g_assert_true(rdmad_allocations_end(f->allocations.allocations, id, "test", NULL));
+	nccl_moved_prune(f->moved);
+	g_assert_null(nccl_moved_find(f->moved, allocation, "dev-a"));
+	nccl_moved_close(f->moved);
+	open_moved(f);
+	g_assert_null(nccl_moved_find(f->moved, allocation, "dev-a"));
+}
+
 static void test_difference(void)
 {
 	g_autoptr(NcclEnv) before = env_from_text("A=1 B=2 C=3");
@@ -308,6 +413,9 @@ const UnitTest unit_tests[] = {
 	TEST("what could not be written is tried again", test_unwritable),
 	TEST("the host's network", test_host_network),
 	TEST("a device that was moved", test_moved_device),
+	TEST("a device that was moved, and its last snapshot", test_moved_snapshot),
+	TEST("the place of a device that was moved", test_moved_place),
+	TEST("a device that was moved, until its allocation ends", test_moved_end),
 	UNIT_TEST("/container/what differs", test_difference),
 	{ 0 },
 };
