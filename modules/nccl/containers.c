@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "containers.h"
 
-#include <rdmad/clock.h>
 #include <rdmad/inventory.h>
 #include <rdmad/event-log.h>
 #include <rdmad/log.h>
@@ -29,7 +28,7 @@ struct NcclContainers {
 	GTree *table;	    /* key -> NcclContainer */
 	RdmadPreparer *preparer;
 	GArray *starts;	     /* of Start */
-	gint64 since_us;     /* wall clock; containers of older allocations may be running */
+	gint64 last_number;  /* containers of allocations up to it may be running */
 	gboolean is_scanned; /* the first scan of the hardware has ended */
 	guint64 changes;
 };
@@ -325,7 +324,7 @@ static void allocation_add(NcclContainers *containers, const RdmadAllocation *al
 		container = nccl_container_new();
 		g_tree_insert(containers->table, g_steal_pointer(&key), container);
 	}
-	container->started = container->started || allocation->since_us < containers->since_us;
+	container->started = container->started || allocation->number <= containers->last_number;
 	g_ptr_array_add(container->allocations, (gpointer)rdmad_allocation_ref(allocation));
 	g_ptr_array_sort(container->allocations, id_compare);
 	discard_visit(NULL, container, NULL);
@@ -447,6 +446,13 @@ static int key_compare(gconstpointer a, gconstpointer b, gpointer data)
 	return strcmp(a, b);
 }
 
+static void last_number_visit(const RdmadAllocation *allocation, gpointer data)
+{
+	gint64 *last = data;
+
+	*last = MAX(*last, allocation->number);
+}
+
 NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *settings,
 				    GError **error)
 {
@@ -462,7 +468,8 @@ NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *sett
 	containers->settings = settings;
 	containers->table =
 		g_tree_new_full(key_compare, NULL, g_free, (GDestroyNotify)nccl_container_free);
-	containers->since_us = rdmad_wall_us();
+	rdmad_allocations_foreach(rdmad_module_allocations(self), last_number_visit,
+				  &containers->last_number);
 	containers->starts = g_array_new(FALSE, FALSE, sizeof(Start));
 	g_array_set_clear_func(containers->starts, start_clear);
 	containers->preparer = rdmad_preparations_add(rdmad_module_preparations(self), self,
