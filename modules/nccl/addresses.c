@@ -15,7 +15,7 @@
 #include "gid.h"
 
 #define NETDEVS_MAX   64u
-#define ADDRESSES_MAX 4096u /* of a node with a service address of each of thousands of services */
+#define ADDRESSES_MAX 16384u /* a node may have one for each of thousands of services */
 #define PROC_MAX      (16u << 20)
 #define LINE_SIZE     512 /* of the files read here; none has lines longer than 256 bytes */
 

@@ -30,7 +30,7 @@ gboolean nccl_addresses_equal(const NcclAddresses *a, const NcclAddresses *b);
  * PID.
  * Formats: net/ipv4/fib_trie.c fib_trie_seq_show(), net/ipv6/addrconf.c if6_seq_show().
  * RDMAD_ERROR_NOT_FOUND: no such process, or a recorded machine without these files;
- * RDMAD_ERROR_INVALID: more than 4096 addresses, which a pod with CAP_NET_ADMIN can add, or an
+ * RDMAD_ERROR_INVALID: more than 16384 addresses, which a pod with CAP_NET_ADMIN can add, or an
  * overlong file.
  */
 NcclAddresses *nccl_addresses_read(const RdmadSysroot *root, const char *process, GError **error);

@@ -191,18 +191,18 @@ static void test_limit(void)
 	g_autoptr(GError) error = NULL;
 
 	/* Each is in two tables. */
-	for (guint i = 0; i < 2 * 4096; i++)
+	for (guint i = 0; i < 2 * 16384; i++)
 		g_string_append_printf(text, "     |-- 10.1.%u.%u\n        /32 host LOCAL\n",
-				       (i / 256) % 16, i % 256);
+				       (i / 256) % 64, i % 256);
 	test_machine_put(machine, "proc/7/net/fib_trie", text->str, -1);
 	most = nccl_addresses_read(machine->root, "7", &error);
 	g_assert_no_error(error);
-	g_assert_cmpuint(nccl_addresses_count(most), ==, 4096);
+	g_assert_cmpuint(nccl_addresses_count(most), ==, 16384);
 	test_machine_put(machine, "proc/7/net/if_inet6", IF_INET6, -1);
 	more = nccl_addresses_read(machine->root, "7", &error);
 	g_assert_null(more);
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
-	g_assert_cmpstr(error->message, ==, "proc/7/net/if_inet6: more than 4096 addresses");
+	g_assert_cmpstr(error->message, ==, "proc/7/net/if_inet6: more than 16384 addresses");
 }
 
 /* A container shares the addresses of its pod, until it adds one that the pod has not. */
