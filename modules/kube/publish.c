@@ -11,6 +11,9 @@
 
 #define KEY_MAX	    63u /* maximum length of a label's name and value */
 #define MODE_PREFIX "mode:"
+/* Turns of the loop from a label of the Node to the mode that follows it: the watchers of the label's
+ * attribute, those of the mode's, and one because timers of one turn have no order. */
+#define SETTLE_TURNS 3u
 
 struct KubePublish {
 	RdmadModule *self;
@@ -21,7 +24,9 @@ struct KubePublish {
 	gboolean is_scanned;
 	KubeNode *node; /* NULL: not known yet */
 	KubeCall *call;
-	RdmadEvent *pause; /* armed: no request until it expires */
+	RdmadEvent *pause;  /* armed: no request until it expires */
+	RdmadEvent *settle; /* armed: changes have consequences that are not here yet */
+	guint turns;	    /* until these are here */
 	guint failures;
 	guint patched;
 	char *error; /* of the last request; NULL: success */
@@ -123,7 +128,11 @@ static GHashTable *labels_wanted(const KubePublish *publish)
 
 /* ---- the request ---- */
 
-static void publish_try(KubePublish *publish);
+static void publish_soon(KubePublish *publish)
+{
+	publish->turns = SETTLE_TURNS;
+	rdmad_event_arm(publish->settle, 0);
+}
 
 static void patch_done(const KubeResult *result, gpointer data)
 {
@@ -178,13 +187,23 @@ static void publish_try(KubePublish *publish)
 
 static void pause_expired(gpointer data)
 {
-	publish_try(data);
+	publish_soon(data);
+}
+
+static void turn_passed(gpointer data)
+{
+	KubePublish *publish = data;
+
+	if (--publish->turns)
+		rdmad_event_arm(publish->settle, 0);
+	else
+		publish_try(publish);
 }
 
 void kube_publish_update(KubePublish *publish, KubeNode *node)
 {
 	publish->node = node;
-	publish_try(publish);
+	publish_soon(publish);
 }
 
 /* ---- changes ---- */
@@ -194,7 +213,7 @@ static void devices_settled(gpointer data)
 	KubePublish *publish = data;
 
 	publish->is_scanned = TRUE;
-	publish_try(publish);
+	publish_soon(publish);
 }
 
 static const RdmadInventoryOps device_ops = { .settled = devices_settled };
@@ -211,7 +230,7 @@ static void attribute_changed(const char *name, const char *value, gpointer data
 		g_hash_table_insert(publish->modes, g_steal_pointer(&key), g_strdup(value));
 	else
 		g_hash_table_remove(publish->modes, key);
-	publish_try(publish);
+	publish_soon(publish);
 }
 
 KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings)
@@ -224,6 +243,7 @@ KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeS
 	publish->modes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	publish->pause =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, pause_expired, publish);
+	publish->settle = rdmad_loop_add_timer(rdmad_module_loop(self), self, turn_passed, publish);
 	publish->devices =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &device_ops, publish);
 	publish->attributes = rdmad_attributes_watch(rdmad_module_attributes(self), self, NULL,
@@ -239,6 +259,7 @@ void kube_publish_free(KubePublish *publish)
 	rdmad_watch_free(publish->attributes);
 	kube_call_cancel(publish->call);
 	rdmad_event_free(publish->pause);
+	rdmad_event_free(publish->settle);
 	g_hash_table_unref(publish->modes);
 	g_free(publish->error);
 	g_free(publish);

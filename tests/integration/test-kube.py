@@ -133,6 +133,19 @@ class Node(KubeCase):
         self.server.label(vke_node_rdma_mode="exclusive")
         until(lambda: self.server.labels().get("rdmad.io/mode.rdma.hca") == "exclusive", "the other mode")
 
+    def test_a_restart_publishes_no_mode_that_the_label_does_not_name(self):
+        self.server.label(vke_node_rdma_mode="exclusive")
+        self.start(modules=PLUGIN)
+        until(lambda: self.server.labels().get("rdmad.io/mode.rdma.hca") == "exclusive", "the mode")
+        self.stop()
+        before = len(self.server.patches)
+        self.start(modules=PLUGIN)
+        self.until_label(MODE, "exclusive")
+        self.server.label(rdmad_io__rails=None)
+        until(lambda: self.server.labels().get("rdmad.io/rails"), "a later patch")
+        changed = {name for patch in self.server.patches[before:] for name in patch["metadata"]["labels"]}
+        self.assertEqual(changed, {"rdmad.io/rails"})
+
     def test_bookmarks_are_where_a_watch_resumes(self):
         self.start("publish = false;")
         self.until_watching()
