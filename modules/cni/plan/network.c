@@ -260,26 +260,31 @@ static gboolean is_reachable(const Planner *planner, const RdmadIp *gateway)
 }
 
 /* Copies the host's routes through the NIC, which lead to the other rails.  A pod in another
- * network than the host does not reach their gateways. */
-static void host_routes_add(Planner *planner)
+ * network than the host does not reach their gateways.  The host selects a table other than the main
+ * one by rules, which the pod has only for the NIC's own table. */
+static void host_routes_add(Planner *planner, gboolean of_main)
 {
 	const GArray *routes = planner->input->host->routes;
+	const guint32 own = planner->plan->table;
 
 	for (guint i = 0; planner->policy->routes && i < routes->len; i++) {
 		const RdmadStepRoute *route = &g_array_index(routes, CniViewRoute, i).route;
+		const RdmadStepRoute copy = { .to = route->to,
+					      .gateway = route->gateway,
+					      .metric = route->metric,
+					      .mtu = route->mtu,
+					      .onlink = route->onlink };
 
 		if (g_strcmp0(route->link, planner->nic->name) != 0 ||
+		    (route->table == RDMAD_ROUTE_TABLE_MAIN) != of_main ||
 		    !rdmad_ip_is_set(&route->gateway) || !route->to.prefix ||
 		    !has_family(planner, route->to.family) ||
 		    !is_reachable(planner, &route->gateway))
 			continue;
-		route_add(planner,
-			  (RdmadStepRoute){ .to = route->to,
-					    .gateway = route->gateway,
-					    .metric = route->metric,
-					    .mtu = route->mtu,
-					    .onlink = route->onlink },
-			  0);
+		if (of_main)
+			route_add(planner, copy, 0);
+		else if (own && !has_route(planner, &copy.to, own))
+			route_put(planner, &copy, own);
 	}
 }
 
@@ -387,7 +392,8 @@ void planner_add_network(Planner *planner)
 	ipam_routes_add(planner);
 	annotation_routes_add(planner);
 	default_route_add(planner);
-	host_routes_add(planner);
+	host_routes_add(planner, TRUE);
+	host_routes_add(planner, FALSE);
 	neighbours_add(planner);
 	announcements_add(planner);
 }

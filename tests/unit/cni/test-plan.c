@@ -336,6 +336,13 @@ static void device_is_roce(World *world)
 	world->choice.netdev = "ens1f0";
 }
 
+/* The host selects this table by a rule for the NIC's addresses. */
+static void host_has_a_table(World *world)
+{
+	route_add(world->host, "ens1f0", "10.0.0.0/8", "192.0.2.1", 4)->table = 201;
+	route_add(world->host, "ens1f0", "203.0.113.0/24", "192.0.2.99", 4)->table = 201;
+}
+
 /* ---- plans ---- */
 
 #define IPAM4 "{\"ips\":[{\"address\":\"192.0.2.7/24\",\"gateway\":\"192.0.2.1\"}]}"
@@ -368,6 +375,12 @@ static const Case cases[] = {
 		  "\"eth1\",\"ip\":\"192.0.2.7\",\"timeout_ms\":5000}"
 		  "|{\"step\":\"rdma-bind\",\"in\":\"pod\",\"device\":\"mlx5_0\",\"port\":1,\"ip\":"
 		  "\"192.0.2.7\"}]" },
+	/* 10.0.0.0/8 has the pod's own network and Services behind eth0. */
+	{ NULL, "shared", NULL, NULL, IPAM4, .change = host_has_a_table,
+	  .expected = "\"to\":\"10.0.0.0/8\",\"gateway\":\"192.0.2.1\",\"table\":1000|!\"to\":"
+		      "\"10.0.0.0/8\",\"gateway\":\"192.0.2.1\",\"table\":254|!192.0.2.99" },
+	{ "policy_routing = false;", "shared", NULL, NULL, IPAM4, .change = host_has_a_table,
+	  .expected = "\"to\":\"203.0.113.0/24\"|!10.0.0.0/8" },
 	{ NULL, "shared-multi", IPS4, .expected = "\"kind\":\"macvlan\"|\"ip\":\"192.0.2.7/24\"" },
 	{ "link = \"ipvlan\";", "shared", NULL, NULL, IPAM4,
 	  .expected = "\"kind\":\"ipvlan\",|\"name\":\"eth1\",\"mode\":\"l2\",\"mtu\":4200}|eth1/"
