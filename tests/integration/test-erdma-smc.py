@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import subprocess
 import sys
 
 import grpc
@@ -103,18 +104,60 @@ class Smc(SmcCase):
         self.pod(1, "true")
         self.assertEqual(self.pods(), {})
 
-    def test_another_container_uses_the_device_of_the_first(self):
-        """The pod's interface has one PNETID.  That the first container has SMC-R is written into the database."""
+    def database(self):
+        return contextlib.closing(sqlite3.connect(os.path.join(self.dir, "state/rdmad.db")))
+
+    def row(self, database):
+        (text,), = database.execute("SELECT pod FROM module_erdma_smc_pods").fetchall()
+        return json.loads(text)
+
+    def restart_with_smc_in(self, netns, netns_id=(0, 0)):
+        """Of the first container: what a set-up writes into the database, on a kernel that has no SMC."""
+        steps = json.dumps([{"step": "sysctl", "in": "pod", "path": "net/smc/tcp2smc", "value": "1", "before": "0"}])
         self.start("prefer")
-        name = self.pod(1, "true")
+        name = self.pod(1, "true", netns=netns)
         self.end_daemon()
-        with contextlib.closing(sqlite3.connect(os.path.join(self.dir, "state/rdmad.db"))) as database:
-            (text,), = database.execute("SELECT pod FROM module_erdma_smc_pods").fetchall()
-            database.execute("UPDATE module_erdma_smc_pods SET pod = ?", (json.dumps({**json.loads(text), "state": 2}),))
+        with self.database() as database:
+            pod = {**self.row(database), "state": 1, "steps": steps, "reason": None, "netns_device": netns_id[0],
+                   "netns_inode": netns_id[1]}
+            database.execute("UPDATE module_erdma_smc_pods SET pod = ?", (json.dumps(pod),))
+            entry = json.dumps([{"step": "smc", "in": "host", "pnetid": pod["pnetid"], "device": pod["device"]}])
+            database.execute("INSERT INTO module_erdma_smc_host VALUES (?, ?)", (pod["pnetid"], entry))
             database.commit()
         self.serve("prefer")
         self.wait_for(lambda: self.kubelet.resources().get(OTHER, {}).get("allocatable"), "devices")
-        self.assertEqual(self.pods()[name]["state"], "prepared")
+        self.assertEqual(self.pods()[name]["state"], "transparent")
+        return name, pod
+
+    def sandbox(self):
+        """A network namespace, by the process that holds it."""
+        holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+        self.addCleanup(holder.wait)
+        self.addCleanup(holder.kill)
+        path = f"/proc/{holder.pid}/ns/net"
+        self.wait_for(lambda: os.readlink(path) != os.readlink("/proc/self/ns/net"), "the namespace")
+        return path, (os.stat(path).st_dev, os.stat(path).st_ino)
+
+    def assert_left(self, netns, netns_id):
+        name, before = self.restart_with_smc_in(netns, netns_id)
+        self.kubelet.allocate(name, OTHER, 1, "second")
+        self.assertEqual((self.pods()[name]["state"], self.pods()[name]["device_name"]), ("transparent", "erdma_0"))
+        self.end_daemon()
+        with self.database() as database:
+            self.assertEqual(self.row(database), before)
+            entries = database.execute("SELECT id FROM module_erdma_smc_host").fetchall()
+        self.assertEqual(entries, [(before["pnetid"],)])
+
+    def test_a_container_whose_set_up_fails_leaves_that_of_the_first(self):
+        """The pod's interface has one PNETID: another container uses the device of the first."""
+        self.assert_left(*self.sandbox())
+
+    def test_a_container_whose_namespace_cannot_be_opened_leaves_the_set_up_of_the_first(self):
+        self.assert_left("/run/" + "x" * 300, (1, 2))
+
+    def test_a_container_in_a_namespace_that_is_gone_has_no_smc(self):
+        """What the first container set up has ended with the namespace."""
+        name, _ = self.restart_with_smc_in("/run/netns/there-is-none", (1, 2))
         self.kubelet.allocate(name, OTHER, 1, "second")
         self.assertEqual((self.pods()[name]["state"], self.pods()[name]["device_name"]), ("tcp", "erdma_0"))
 

@@ -38,7 +38,8 @@ typedef void (*RdmadExecutorDone)(const RdmadExecutorReport *report, const GErro
 
 typedef enum {
 	RDMAD_EXECUTE_DO, /* stops at the first failure, and undoes what was done */
-	RDMAD_EXECUTE_TRY, /* stops at the first failure, without undo: for steps that change nothing */
+	RDMAD_EXECUTE_TRY, /* stops at the first failure, without undo: for steps that change nothing, or
+			    * may be in effect already */
 	RDMAD_EXECUTE_UNDO, /* undoes all steps in reverse order, despite failures */
 } RdmadExecute;
 

@@ -77,12 +77,13 @@ gpointer erdma_smc_look(gpointer data, const RdmadJob *job, GError **error)
 	if (host->netns >= 0 && !rdmad_netns_id_equal(&query->netns_id, &none) &&
 	    !rdmad_netns_id_equal(&query->netns_id, &host->netns_id))
 		rdmad_clear_fd(&host->netns);
-	if (!query->device) {
-		if (!why || rdmad_netns_is_gone(why))
-			return g_steal_pointer(&host);
+	/* The end of a namespace is a fact; other errors, such as a lack of descriptors, may pass. */
+	if (why && !rdmad_netns_is_gone(why)) {
 		g_propagate_error(error, g_steal_pointer(&why));
 		return NULL;
 	}
+	if (!query->device)
+		return g_steal_pointer(&host);
 	if (query->netns && host->netns < 0) {
 		host->problem = g_strdup(why ? why->message : "its network namespace is gone");
 		return g_steal_pointer(&host);

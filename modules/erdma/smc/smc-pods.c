@@ -53,6 +53,21 @@ void erdma_smc_pod_free(gpointer data)
 	g_free(pod);
 }
 
+ErdmaSmcPod *erdma_smc_pod_copy(const ErdmaSmcPod *pod)
+{
+	ErdmaSmcPod *copy = g_memdup2(pod, sizeof(*pod));
+
+	copy->uid = g_strdup(pod->uid);
+	copy->name = g_strdup(pod->name);
+	copy->netns = g_strdup(pod->netns);
+	copy->device = g_strdup(pod->device);
+	copy->pnetid = g_strdup(pod->pnetid);
+	copy->interface = g_strdup(pod->interface);
+	copy->reason = g_strdup(pod->reason);
+	copy->steps = g_strdup(pod->steps);
+	return copy;
+}
+
 /* ---- rows ---- */
 
 static char *pod_text(const ErdmaSmcPod *pod)

@@ -33,6 +33,7 @@ typedef struct {
 } ErdmaSmcPod;
 
 void erdma_smc_pod_free(gpointer pod);
+ErdmaSmcPod *erdma_smc_pod_copy(const ErdmaSmcPod *pod);
 
 typedef struct ErdmaSmcPods ErdmaSmcPods;
 

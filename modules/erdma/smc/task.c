@@ -24,8 +24,9 @@ struct ErdmaSmcTasks {
 
 typedef struct {
 	ErdmaSmcTasks *tasks;
-	char *uid;	  /* NULL: the host only */
-	ErdmaSmcPod *pod; /* NULL: undo */
+	char *uid;	     /* NULL: the host only */
+	ErdmaSmcPod *pod;    /* NULL: undo */
+	ErdmaSmcPod *before; /* the effective row that a set-up has replaced, for its failure */
 	char *eid, *interface;
 	gboolean tcp2smc, disable_ipv6;
 	ErdmaSmcTaskDone done;
@@ -47,6 +48,7 @@ static void task_free(gpointer data)
 		rdmad_executor_forget(task->tasks->executor, task->request);
 	erdma_smc_host_free(task->host);
 	erdma_smc_pod_free(task->pod);
+	erdma_smc_pod_free(task->before);
 	g_strfreev(task->idle);
 	g_free(task->uid);
 	g_free(task->eid);
@@ -87,11 +89,46 @@ static void task_store(Task *task, ErdmaSmcState state, const char *reason)
 		rdmad_warn("cannot keep that %s has SMC-R: %s", pod->name, error->message);
 }
 
+/* Returns the pod's row of an earlier container whose steps are in effect, perhaps in part, or NULL.  Of
+ * a namespace that could not be identified, only the path is known. */
+static const ErdmaSmcPod *pod_before(const Task *task)
+{
+	const ErdmaSmcPod *before = erdma_smc_pods_find(task->tasks->pods, task->uid);
+
+	if (!before || before->state == ERDMA_SMC_TCP)
+		return NULL;
+	return (task->host ? rdmad_netns_id_equal(&before->netns_id, &task->pod->netns_id)
+			   : g_strcmp0(before->netns, task->pod->netns) == 0)
+		       ? before
+		       : NULL;
+}
+
+static gboolean is_effective(const ErdmaSmcPod *before)
+{
+	return before && before->state != ERDMA_SMC_BEGUN;
+}
+
+/* Returns whether the pod has SMC-R by an earlier container, which may be running. */
+static gboolean before_keep(Task *task, const char *reason)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!task->before && !(task->pod && is_effective(pod_before(task))))
+		return FALSE;
+	rdmad_warn("the pod %s keeps the SMC-R of an earlier container: %s",
+		   task->before ? task->before->name : task->pod->name, reason);
+	if (task->before &&
+	    !erdma_smc_pods_put(task->tasks->pods, g_steal_pointer(&task->before), &error))
+		rdmad_warn("cannot keep that: %s", error->message);
+	return TRUE;
+}
+
 static void task_fail(Task *task, const char *reason)
 {
 	ErdmaSmcTasks *tasks = task->tasks;
 
-	task_store(task, ERDMA_SMC_TCP, reason);
+	if (!before_keep(task, reason))
+		task_store(task, ERDMA_SMC_TCP, reason);
 	task_end(task);
 	erdma_smc_tasks_undo(tasks, NULL);
 }
@@ -168,34 +205,31 @@ static void set_up_done(const RdmadExecutorReport *report, const GError *error, 
 	task_end(task);
 }
 
-/* Returns the pod's row of an earlier container whose steps are in effect, or NULL. */
-static const ErdmaSmcPod *pod_before(const Task *task)
-{
-	const ErdmaSmcPod *before = erdma_smc_pods_find(task->tasks->pods, task->uid);
-
-	return before && before->state != ERDMA_SMC_TCP &&
-			       rdmad_netns_id_equal(&before->netns_id, &task->pod->netns_id)
-		       ? before
-		       : NULL;
-}
-
+/* Steps that an earlier container needs are repeated, and not undone if one fails. */
 static gboolean set_up_execute(Task *task, const ErdmaSmcNetwork *network, GError **error)
 {
+	const ErdmaSmcPod *before = pod_before(task);
 	ErdmaSmcPod *pod = task->pod;
 	g_autoptr(GPtrArray) steps = rdmad_steps_new();
-	g_autoptr(GPtrArray) own = erdma_smc_pod_steps(pod, network, pod_before(task),
-						       task->tcp2smc, task->disable_ipv6);
+	g_autoptr(GPtrArray) own =
+		erdma_smc_pod_steps(pod, network, before, task->tcp2smc, task->disable_ipv6);
 	g_autofree char *text = NULL;
 
 	pod->steps = rdmad_steps_to_text(own);
+	if (is_effective(before)) {
+		task->before = erdma_smc_pod_copy(before);
+		pod->state = before->state;
+		pod->reason = g_strdup(before->reason);
+	}
 	task->pod = NULL;
 	if (!erdma_smc_pods_put(task->tasks->pods, pod, error) ||
 	    !host_steps(task, pod, steps, error))
 		return FALSE;
 	g_ptr_array_extend_and_steal(steps, g_steal_pointer(&own));
 	text = rdmad_steps_to_text(steps);
-	task->request = rdmad_executor_run(task->tasks->executor, RDMAD_EXECUTE_DO, text,
-					   task->host->netns, set_up_done, task, error);
+	task->request = rdmad_executor_run(task->tasks->executor,
+					   task->before ? RDMAD_EXECUTE_TRY : RDMAD_EXECUTE_DO,
+					   text, task->host->netns, set_up_done, task, error);
 	return task->request != 0;
 }
 
@@ -260,11 +294,11 @@ static void set_up_looked(Task *task)
 					     ERDMA_SMC_DEFAULT_IPV6, NULL };
 	g_autoptr(GError) error = NULL;
 
+	task->pod->netns_id = task->host->netns_id;
 	if (task->host->problem) {
 		task_fail(task, task->host->problem);
 		return;
 	}
-	task->pod->netns_id = task->host->netns_id;
 	pnetid_adopt(task);
 	task->request = rdmad_executor_open(task->tasks->executor, names, task->host->netns, opened,
 					    task, &error);

@@ -179,26 +179,36 @@ static void test_an_interface_that_differs_is_restored_after_all(void)
 	}
 }
 
-static void test_an_undo_without_descriptors_fails(void)
-{
-	const ErdmaSmcQuery query = { .netns = (char *)"/proc/self/ns/net" };
-	g_autoptr(GError) error = NULL;
-	const rlim_t before = limit_descriptors(0);
+/* Of an undo, and of a set-up. */
+static const char *const looked_devices[] = { NULL, "erdma_0" };
 
-	g_assert_null(erdma_smc_look((gpointer)&query, NULL, &error));
-	limit_descriptors(before);
-	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+static void test_a_lack_of_descriptors_is_no_fact(void)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(looked_devices); i++) {
+		const ErdmaSmcQuery query = { .netns = (char *)"/proc/self/ns/net",
+					      .device = (char *)looked_devices[i] };
+		g_autoptr(GError) error = NULL;
+		const rlim_t before = limit_descriptors(0);
+
+		g_assert_null(erdma_smc_look((gpointer)&query, NULL, &error));
+		limit_descriptors(before);
+		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	}
 }
 
-static void test_an_undo_needs_no_namespace_that_is_gone(void)
+static void test_a_namespace_that_is_gone_is_a_fact(void)
 {
-	const ErdmaSmcQuery query = { .netns = (char *)"/proc/self/ns/absent" };
-	g_autoptr(GError) error = NULL;
-	ErdmaSmcHost *host = erdma_smc_look((gpointer)&query, NULL, &error);
+	for (guint i = 0; i < G_N_ELEMENTS(looked_devices); i++) {
+		const ErdmaSmcQuery query = { .netns = (char *)"/proc/self/ns/absent",
+					      .device = (char *)looked_devices[i] };
+		g_autoptr(GError) error = NULL;
+		ErdmaSmcHost *host = erdma_smc_look((gpointer)&query, NULL, &error);
 
-	g_assert_no_error(error);
-	g_assert_cmpint(host->netns, ==, -1);
-	erdma_smc_host_free(host);
+		g_assert_no_error(error);
+		g_assert_cmpint(host->netns, ==, -1);
+		g_assert_true((host->problem != NULL) == (query.device != NULL));
+		erdma_smc_host_free(host);
+	}
 }
 
 const UnitTest unit_tests[] = {
@@ -206,8 +216,8 @@ const UnitTest unit_tests[] = {
 	UNIT_CASES("/erdma-smc/options/", options, test_options),
 	UNIT_CASES("/erdma-smc/sysctl/", sysctls, test_the_undo_restores_the_original_value),
 	UNIT_TEST("/erdma-smc/ipv6", test_an_interface_that_differs_is_restored_after_all),
-	UNIT_TEST("/erdma-smc/undo-without-descriptors", test_an_undo_without_descriptors_fails),
-	UNIT_TEST("/erdma-smc/undo-after-the-end", test_an_undo_needs_no_namespace_that_is_gone),
+	UNIT_TEST("/erdma-smc/without-descriptors", test_a_lack_of_descriptors_is_no_fact),
+	UNIT_TEST("/erdma-smc/after-the-end", test_a_namespace_that_is_gone_is_a_fact),
 	UNIT_TEST("/erdma-smc/pnetids", test_pnetids),
 	UNIT_TEST("/erdma-smc/reasons", test_reasons),
 	{ 0 },
