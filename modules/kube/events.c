@@ -329,7 +329,8 @@ static void record_set_uid(Record *record, const char *uid)
 	record->uid = g_strdup(uid);
 }
 
-/* Without its UID the Event is still in `kubectl get events`. */
+/* Without its UID the Event of a pod that does not exist, or that RBAC hides, is still in `kubectl get
+ * events`.  After an error that may pass the record, which is still due, waits for its next turn. */
 static void pod_got(const KubeResult *result, gpointer data)
 {
 	KubeEvents *events = data;
@@ -337,6 +338,11 @@ static void pod_got(const KubeResult *result, gpointer data)
 	const char *uid = kube_object_text(result->object, "uid");
 
 	events->call = NULL;
+	if (result->error && may_pass(result->status)) {
+		events->sending = NULL;
+		events_pause(events, result);
+		return;
+	}
 	if (uid)
 		record_set_uid(record, uid);
 	record_send(events, record);

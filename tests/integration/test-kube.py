@@ -576,6 +576,30 @@ class Events(KubeCase):
                 self.assertEqual({event["involvedObject"]["uid"]: event["count"]
                                   for event in list(self.server.events.values())}, counts)
 
+    def test_a_pod_that_cannot_be_asked_for_is_asked_for_again(self):
+        """An Event without the pod's UID is not in `kubectl describe pod`.  Without RBAC's "get" none has it."""
+        netns = self.sandbox()
+        self.server.pods[("ml", "train-0")] = {"metadata": {"name": "train-0", "namespace": "ml", "uid": "u-train"}}
+        for mode, retry_after, uid in ((503, None, "u-train"), (429, "1", "u-train"), ("cut", None, "u-train"),
+                                       ("garbage", None, "u-train"), (403, None, None)):
+            with self.subTest(mode):
+                self.stop()
+                self.server.events.clear()
+                self.server.asked.clear()
+                self.server.modes["get"], self.server.retry_after = mode, retry_after
+                self.start("publish = false;", "cni = { };")
+                self.until_label("zone", "a")
+                self.refuse_pod("again1", netns)
+                until(lambda: self.server.count("get") >= 2 or self.server.events, "the questions")
+                if uid:
+                    self.assertEqual(self.server.events, {})
+                    self.assertIsNotNone(self.status()["events"]["error"])
+                    del self.server.modes["get"]
+                [event] = until(lambda: list(self.server.events.values()), "the Event")
+                self.assertEqual((event["involvedObject"].get("uid"), event["count"]), (uid, 1))
+                first, *others = [asked[-1] for asked in self.server.asked if asked[0] == "get"]
+                self.assertGreaterEqual(len(others) and others[0] - first, 0.9 * float(retry_after or 0))
+
     def test_a_refusal_about_the_object_is_no_problem_of_the_server(self):
         self.start("publish = false;", PLUGIN)
         self.until_label("zone", "a")
