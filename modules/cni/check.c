@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CHECK: verifies the results of the steps by a look, by IPAM, and by RDMA_CM */
+#include <jansson.h>
 #include <rdmad/error.h>
 #include <rdmad/network.h>
 #include <string.h>
@@ -83,7 +84,8 @@ static void ipam_next(CniOperation *op, guint nic)
 			     .records = op->cni->ipam_records,
 			     .command = CNI_CHECK,
 			     .attachment = op->attachment,
-			     .netns = op->attachment->netns };
+			     .netns = op->attachment->netns,
+			     .previous = json_object_get(op->request->config, "prevResult") };
 
 	nic = cni_attachment_next_ipam(op->attachment, nic);
 	if (nic == op->attachment->nics->len || !op->request->ipam_type) {

@@ -33,6 +33,8 @@ import json, os, sys, time
 directory = os.path.dirname(os.path.realpath(__file__))
 command, network = os.environ["CNI_COMMAND"], json.load(sys.stdin)
 words = [command, os.environ.get("CNI_CONTAINERID", ""), os.environ.get("CNI_IFNAME", "")]
+if command == "CHECK":
+    words.append(network.get("prevResult"))
 if command == "GC":
     words.append(sorted(v["containerID"] + "/" + v["ifname"] for v in network["cni.dev/valid-attachments"]))
 with open(directory + "/calls", "a") as calls:
@@ -262,6 +264,22 @@ class CollectionByIpam(Operations):
         self.end_plugin(add)
         self.end_plugin(collection)
         self.assertEqual(self.calls("GC"), [["GC", "", "", ["c-a/net1"]]])
+
+
+class Check(Operations):
+    def test_ipam_gets_the_result_that_is_checked(self):
+        self.pod("a")
+        result = self.add("c-a", "a", self.net)
+        self.check("c-a", "a", {**self.net, "prevResult": result})
+        self.assertEqual(self.calls("CHECK"), [["CHECK", "c-a", "net1", result]])
+
+    def test_the_plugin_static_finds_its_addresses(self):
+        """It fails without prevResult."""
+        addresses = [{"address": "192.0.2.9/24"}, {"address": "2001:db8::9/64"}]
+        net = self.network(ONE, ipam={"type": "static", "addresses": addresses})
+        self.pod("a")
+        result = self.add("c-a", "a", net)
+        self.check("c-a", "a", {**net, "prevResult": result})
 
 
 class Versions(Operations):

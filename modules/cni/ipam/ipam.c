@@ -101,9 +101,8 @@ char *cni_ipam_type(const char *config)
 
 /* ---- standard input ---- */
 
-static char *config_with(const char *config, const char *ranges)
+static void ranges_put(json_t *json, const char *ranges)
 {
-	json_t *json = rdmad_json_parse(config, strlen(config), CNI_STDIN_DEPTH, NULL);
 	json_t *runtime = json_object_get(json, "runtimeConfig");
 
 	if (!json_is_object(runtime)) {
@@ -112,15 +111,23 @@ static char *config_with(const char *config, const char *ranges)
 	}
 	json_object_set_new(runtime, "ipRanges",
 			    rdmad_json_parse(ranges, strlen(ranges), CNI_STDIN_DEPTH, NULL));
-	return rdmad_json_dump(json, JSON_COMPACT);
 }
 
 /* A plugin gets the same ranges in each call for a NIC: host-local needs them to free a lease. */
 static char *config_make(const CniIpamCall *call)
 {
-	return call->nic && call->nic->ranges
-		       ? config_with(call->attachment->config, call->nic->ranges)
-		       : g_strdup(call->attachment->config);
+	const char *config = call->attachment->config;
+	const char *ranges = call->nic ? call->nic->ranges : NULL;
+	json_t *json;
+
+	if (!ranges && !call->previous)
+		return g_strdup(config);
+	json = rdmad_json_parse(config, strlen(config), CNI_STDIN_DEPTH, NULL);
+	if (ranges)
+		ranges_put(json, ranges);
+	if (call->previous)
+		json_object_set(json, "prevResult", (json_t *)call->previous);
+	return rdmad_json_dump(json, JSON_COMPACT);
 }
 
 /* ---- the answer ---- */

@@ -3,8 +3,8 @@
  * IPAM: another plugin assigns the addresses of a NIC
  *
  * The plugin is searched in CNI_PATH, then in `plugin_path`.  It gets the variables of CNI and
- * tracing, PATH, and the whole network configuration on its standard input.  The kernel kills it
- * when rdmad ends; the next rdmad kills the processes that it started (records.h).
+ * tracing, PATH, and the whole network configuration on its standard input, for CHECK with prevResult.
+ * The kernel kills it when rdmad ends; the next rdmad kills the processes that it started (records.h).
  */
 #pragma once
 
@@ -28,8 +28,9 @@ typedef struct {
 	CniIpamRecords *records;
 	CniCommand command;
 	const CniAttachment *attachment;
-	const char *netns; /* NULL: DEL without a namespace, GC */
-	const CniNic *nic; /* NULL: GC */
+	const char *netns;	       /* NULL: DEL without a namespace, GC */
+	const CniNic *nic;	       /* NULL: GC */
+	const struct json_t *previous; /* CHECK: prevResult; NULL: none */
 } CniIpamCall;
 
 /* Returns NULL if the plugin could not be started; `done` is not called. */
