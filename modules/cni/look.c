@@ -98,6 +98,7 @@ static void link_add(CniView *view, const RdmadLink *from)
 		.parent = from->parent_netns < 0 ? (guint32)from->parent : 0,
 		.master = (guint32)from->master,
 		.mtu = from->mtu,
+		.max_mtu = from->max_mtu,
 		.up = from->up,
 		.group = from->group,
 	};
@@ -343,13 +344,15 @@ static gboolean vf_look(RdmadNetwork *net, CniView *view, const LookNic *nic, GE
 
 static gboolean nic_look(RdmadNetwork *net, CniView *view, const LookNic *nic, GError **error)
 {
-	const CniViewLink *link = cni_view_link(view, nic->name);
+	CniViewLink *link = (CniViewLink *)cni_view_link(view, nic->name);
 	const int index = link ? (int)link->index : 0;
 
 	/* The plan reports the missing interface. */
 	if (!link)
 		return TRUE;
-	((CniViewLink *)link)->pci = g_strdup(nic->pci);
+	/* Two slots of one device have one link. */
+	g_free(link->pci);
+	link->pci = g_strdup(nic->pci);
 	return addresses_look(net, view, index, error) && routes_look(net, view, index, error) &&
 	       (!nic->moves || (neighbours_look(net, view, index, error) &&
 				nic_sysctls_look(view, nic->name, error))) &&

@@ -59,6 +59,7 @@ static const struct nla_policy link_policy[IFLA_MAX + 1] = {
 	[IFLA_ADDRESS] = { .maxlen = 32 }, /* MAX_ADDR_LEN */
 	[IFLA_PERM_ADDRESS] = { .maxlen = 32 },
 	[IFLA_MTU] = { .type = NLA_U32 },
+	[IFLA_MAX_MTU] = { .type = NLA_U32 },
 	[IFLA_CARRIER] = { .type = NLA_U8 },
 	[IFLA_CARRIER_CHANGES] = { .type = NLA_U32 },
 	[IFLA_OPERSTATE] = { .type = NLA_U8 },
@@ -170,6 +171,7 @@ static RdmadLink *link_parse(const struct nlmsghdr *msg)
 	link->mac = get_mac(attrs[IFLA_ADDRESS]);
 	link->permanent_mac = get_mac(attrs[IFLA_PERM_ADDRESS]);
 	link->mtu = rdmad_route_get_u32(attrs[IFLA_MTU]);
+	link->max_mtu = rdmad_route_get_u32(attrs[IFLA_MAX_MTU]);
 	link->flags = info->ifi_flags;
 	link->up = (info->ifi_flags & IFF_UP) != 0;
 	link->carrier = link_carrier(info->ifi_flags, attrs[IFLA_CARRIER]);

@@ -79,6 +79,7 @@ typedef struct {
 	const char *operstate; /* as in sysfs, or NULL */
 	RdmadVf *vfs;
 	guint n_vfs;
+	guint max_mtu; /* of the driver; 0: unknown */
 } RdmadLink;
 
 RDMAD_API void rdmad_link_free(RdmadLink *link);

@@ -67,6 +67,7 @@ static void test_a_veth_pair_has_an_end_in_each(Fixture *f, gconstpointer data)
 	there = expect_link(f->pod_net, "eth0");
 	g_assert_cmpstr(here->mac, ==, "02:00:00:00:00:07");
 	g_assert_cmpint(here->parent, ==, there->ifindex);
+	g_assert_cmpuint(here->max_mtu, ==, 65535);
 	g_assert_false(there->up);
 }
 
