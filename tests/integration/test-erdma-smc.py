@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""SMC-R of pods where it cannot be had: recorded eRDMA devices, and a kernel that may have no SMC.
+"""SMC-R of pods where it cannot be had, and NICs of pods: recorded eRDMA devices, and a kernel that may have no SMC.
 
 usage: test-erdma-smc.py RDMAD MODULE-DIR [TEST...]
 """
@@ -37,12 +37,12 @@ class SmcCase(PluginCase):
         self.start_kubelet()
         self.serve(mode)
 
-    def serve(self, mode):
+    def serve(self, mode, nics="manage = false;", resource=""):
         self.start_daemon(f"""modules = {{
             device-plugin = {{ cri_socket = "{self.cri_socket}"; resources = (
-                {{ name = "{RESOURCE}"; selectors = {{ names = "erdma_0"; }}; }},
+                {{ name = "{RESOURCE}"; {resource} selectors = {{ names = "erdma_0"; }}; }},
                 {{ name = "{OTHER}"; selectors = {{ names = "erdma_1"; }}; }} ); }};
-            erdma = {{ driver = {{ load_with = "none"; }}; nics = {{ manage = false; }};
+            erdma = {{ driver = {{ load_with = "none"; }}; nics = {{ {nics} }};
                        smc = {{ mode = "{mode}"; survey = "1s"; }}; }}; }};""", "--module=erdma")
         self.wait_for(lambda: self.kubelet.resources().get(RESOURCE, {}).get('allocatable'), "devices")
 
@@ -164,6 +164,30 @@ class Smc(SmcCase):
     def test_no_sockets_where_no_pod_has_it(self):
         self.start("prefer")
         self.assertEqual(self.ask("smc"), {"sockets": [], "problems": []})
+
+
+class Nics(SmcCase):
+    def problems(self):
+        return [finding["text"] for finding in self.findings() if finding["subject"] == "erdma nic"
+                and finding["level"] == "problem"]
+
+    def serve_nics(self):
+        self.serve("off", 'address_from = "static";', 'mode = "exclusive";')
+
+    def until_problems_of(self, *devices):
+        self.wait_for(lambda: len(self.problems()) == len(devices), "the NICs")
+        for text, device in zip(self.problems(), devices):
+            self.assertIn(f"interface of {device}: refused", text)
+
+    def test_an_interface_that_is_not_here_may_be_in_a_pod(self):
+        """It is while a pod has the device alone, as a restarted rdmad finds it."""
+        self.start_kubelet()
+        self.serve_nics()
+        self.until_problems_of("erdma_0", "erdma_1")
+        self.kubelet.allocate("ml/p1", RESOURCE, 1)
+        self.end_daemon()
+        self.serve_nics()
+        self.until_problems_of("erdma_1")
 
 
 if __name__ == "__main__":

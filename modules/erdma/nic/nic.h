@@ -14,7 +14,8 @@ typedef struct {
 	char *error;		  /* why the last steps failed; NULL: no failure */
 	ErdmaNicNetwork *network; /* NULL: unknown */
 	guint mtu;
-	gboolean seen; /* in the last look */
+	gboolean seen;	  /* in the last look */
+	gboolean is_away; /* in a pod: without an interface since the device was given to one */
 	/* Failed runs of steps, and all runs of steps, since the NIC was ready. */
 	guint failures, rounds;
 	guint contests; /* consecutive repairs, each soon after the one before */

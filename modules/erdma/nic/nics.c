@@ -2,6 +2,7 @@
 #include "nic/nics.h"
 
 #include <jansson.h>
+#include <rdmad/allocations.h>
 #include <rdmad/clock.h>
 #include <rdmad/device.h>
 #include <rdmad/doctor.h>
@@ -30,7 +31,7 @@ struct ErdmaNics {
 	RdmadExecutor *executor;
 	guint64 request; /* request of the executor; 0: none */
 	RdmadNetworkWatch *network;
-	RdmadWatch *inventory;
+	RdmadWatch *inventory, *allocations;
 	RdmadEvent *hint, *retry;
 	RdmadJob *look;
 	gboolean is_hinted; /* during a look or steps */
@@ -345,6 +346,32 @@ static const ErdmaNicNetwork *metadata_of(const ErdmaNics *nics, const ErdmaJour
 
 /* ---- look ---- */
 
+typedef struct {
+	const char *id;
+	gboolean found;
+} Holder;
+
+static void holder_check(const RdmadAllocation *allocation, gpointer data)
+{
+	Holder *holder = data;
+
+	if ((allocation->n_attachments || g_strcmp0(allocation->mode, "exclusive") == 0) &&
+	    g_strv_contains((const char *const *)allocation->devices, holder->id))
+		holder->found = TRUE;
+}
+
+/* Returns whether a missing interface may be in a pod.  CNI moves it before the allocation has an attachment,
+ * and returns it after the allocation has ended: until then the NIC stays away. */
+static gboolean is_given(const ErdmaNics *nics, const ErdmaMatch *match, const ErdmaNic *nic)
+{
+	Holder holder = { match->id, nic->is_away };
+
+	if (!match->ifindex)
+		rdmad_allocations_foreach(rdmad_module_allocations(nics->self), holder_check,
+					  &holder);
+	return !match->ifindex && holder.found;
+}
+
 static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *matches,
 		     const GArray *managed, const ErdmaMatch *match, ErdmaNic *nic)
 {
@@ -360,11 +387,13 @@ static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *ma
 		.done = entry->done,
 		.managed = managed,
 		.primary_mac = erdma_journal_primary(nics->journal),
+		.is_given = is_given(nics, match, nic),
 	};
 	g_autoptr(ErdmaPlan) plan = erdma_plan(&input);
 	const gboolean is_changed = erdma_nic_update(nic, match, plan);
 	g_autoptr(GError) error = NULL;
 
+	nic->is_away = input.is_given;
 	if (is_changed)
 		post_state(nics, nic);
 	if (plan->state == ERDMA_NIC_READY)
@@ -502,7 +531,15 @@ static void look(gpointer data)
 
 /* ---- life ---- */
 
+static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
+			       gpointer data)
+{
+	if (before->n_attachments != now->n_attachments)
+		hint(data);
+}
+
 static const RdmadInventoryOps inventory_ops = { .settled = hint };
+static const RdmadAllocationOps allocation_ops = { .changed = allocation_changed };
 
 static gboolean nics_open(ErdmaNics *nics, GError **error)
 {
@@ -520,6 +557,8 @@ static gboolean nics_open(ErdmaNics *nics, GError **error)
 		return FALSE;
 	nics->inventory =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &inventory_ops, nics);
+	nics->allocations = rdmad_allocations_watch(rdmad_module_allocations(self), self,
+						    &allocation_ops, nics);
 	return TRUE;
 }
 
@@ -543,6 +582,7 @@ void erdma_nics_free(ErdmaNics *nics)
 	if (!nics)
 		return;
 	g_clear_pointer(&nics->inventory, rdmad_watch_free);
+	g_clear_pointer(&nics->allocations, rdmad_watch_free);
 	g_clear_pointer(&nics->network, rdmad_network_watch_free);
 	rdmad_job_cancel(nics->look);
 	/* The next start completes running steps. */

@@ -400,6 +400,11 @@ ErdmaPlan *erdma_plan(const ErdmaPlanInput *input)
 	Planner planner = { input, link, plan, last };
 
 	plan->steps = rdmad_steps_new();
+	if (!link && input->is_given) {
+		plan->state = ERDMA_NIC_EXCLUDED;
+		plan->reason = g_strdup("its interface is in a pod");
+		return plan;
+	}
 	if (!link) {
 		plan->state = ERDMA_NIC_REFUSED;
 		plan->reason = g_strdup(input->match->problem ?: "its interface is gone");

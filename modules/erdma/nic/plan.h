@@ -45,6 +45,7 @@ typedef struct {
 	/* Indexes (int) of the links that rdmad has configured, also of those whose device is gone. */
 	const GArray *managed;
 	RdmadMac primary_mac; /* from the metadata service, or unset */
+	gboolean is_given;    /* to a pod, which may have the interface in its namespace */
 } ErdmaPlanInput;
 
 typedef enum {
@@ -52,9 +53,9 @@ typedef enum {
 	ERDMA_NIC_CHANGES,  /* `steps` are to be run */
 	ERDMA_NIC_METADATA, /* the metadata service must be queried first */
 	ERDMA_NIC_PRIMARY,  /* never changed, like the following */
-	ERDMA_NIC_EXCLUDED,
-	ERDMA_NIC_FOREIGN, /* managed by another program */
-	ERDMA_NIC_REFUSED, /* cannot be configured */
+	ERDMA_NIC_EXCLUDED, /* by the settings, or in a pod */
+	ERDMA_NIC_FOREIGN,  /* managed by another program */
+	ERDMA_NIC_REFUSED,  /* cannot be configured */
 	ERDMA_N_NIC_STATES,
 } ErdmaNicState;
 

@@ -185,6 +185,11 @@ static void take_primary(World *world, char *const *words)
 	g_assert_true(rdmad_mac_parse(words[1], &world->input.primary_mac));
 }
 
+static void take_given(World *world, char *const *words)
+{
+	world->input.is_given = TRUE;
+}
+
 static void take_line(World *world, const char *line)
 {
 	static const struct {
@@ -195,7 +200,7 @@ static void take_line(World *world, const char *line)
 		{ "route", take_route },     { "rule", take_rule },
 		{ "done", take_done },	     { "metadata", take_metadata },
 		{ "primary", take_primary }, { "managed", take_managed },
-		{ "former", take_former },
+		{ "former", take_former },   { "given", take_given },
 	};
 	g_auto(GStrv) words = g_strsplit(line, " ", -1);
 
@@ -701,6 +706,9 @@ static const Row rows[] = {
 	  HOST ETH1_UP READY DONE METADATA "link vlan7 " MAC1 " up kind vlan parent eth1\n",
 	  "ready" },
 	{ "no interface", NULL, HOST, "refused: no interface of this namespace has the MAC*" },
+	{ "an interface in a pod", NULL, HOST "given\n", "excluded: its interface is in a pod" },
+	{ "a pod that shares the interface", NULL, HOST ETH1_UP READY DONE METADATA "given\n",
+	  "ready" },
 };
 
 static void test_plan(gconstpointer data)
