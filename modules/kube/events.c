@@ -36,6 +36,7 @@ struct KubeEvents {
 	RdmadModule *self;
 	KubeClient *client;
 	const KubeSettings *settings;
+	KubeAway *away;
 	RdmadWatch *watch;
 	GHashTable *by_key; /* key -> Record */
 	GQueue records;	    /* Record, that which waits longest first */
@@ -383,12 +384,20 @@ static void events_next(KubeEvents *events)
 
 /* ---- the event log ---- */
 
+/* Returns whether a device has gone to the pod that it was given to. */
+static gboolean is_of_move(const KubeEvents *events, const RdmadEventLogEntry *entry)
+{
+	return g_str_equal(entry->kind, "device-removed") && entry->device &&
+	       kube_away_has(events->away, entry->device);
+}
+
 static void entry_added(const RdmadEventLogEntry *entry, gpointer data)
 {
 	KubeEvents *events = data;
 	Record *record;
 
-	if (!events->settings->events || !g_strv_contains(kinds, entry->kind))
+	if (!events->settings->events || !g_strv_contains(kinds, entry->kind) ||
+	    is_of_move(events, entry))
 		return;
 	record = record_of(events, entry);
 	if (!record)
@@ -403,13 +412,14 @@ static void entry_added(const RdmadEventLogEntry *entry, gpointer data)
 }
 
 KubeEvents *kube_events_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
-			    GError **error)
+			    KubeAway *away, GError **error)
 {
 	KubeEvents *events = g_new0(KubeEvents, 1);
 
 	events->self = self;
 	events->client = client;
 	events->settings = settings;
+	events->away = away;
 	events->by_key = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, record_free);
 	g_queue_init(&events->records);
 	events->pause = rdmad_loop_add_timer(rdmad_module_loop(self), self, pause_over, events);

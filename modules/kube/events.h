@@ -7,12 +7,13 @@
  */
 #pragma once
 
+#include "away.h"
 #include "client.h"
 
 typedef struct KubeEvents KubeEvents;
 
 KubeEvents *kube_events_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
-			    GError **error);
+			    KubeAway *away, GError **error);
 void kube_events_free(KubeEvents *events);
 json_t *kube_events_status(const KubeEvents *events);
 void kube_events_doctor(const KubeEvents *events, json_t *findings);

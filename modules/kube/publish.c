@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "publish.h"
 
+#include <rdmad/allocations.h>
 #include <rdmad/attributes.h>
 #include <rdmad/device.h>
 #include <rdmad/doctor.h>
@@ -9,8 +10,9 @@
 #include <rdmad/loop.h>
 #include <string.h>
 
-#define KEY_MAX	    63u /* maximum length of a label's name and value */
-#define MODE_PREFIX "mode:"
+#define KEY_MAX	     63u /* maximum length of a label's name and value */
+#define MODE_PREFIX  "mode:"
+#define LAYER_PREFIX "link-layer."
 /* Turns of the loop from a label of the Node to the mode that follows it: the watchers of the label's
  * attribute, those of the mode's, and one because timers of one turn have no order. */
 #define SETTLE_TURNS 3u
@@ -19,7 +21,8 @@ struct KubePublish {
 	RdmadModule *self;
 	KubeClient *client;
 	const KubeSettings *settings;
-	RdmadWatch *devices, *attributes;
+	KubeAway *away;
+	RdmadWatch *devices, *allocations, *attributes;
 	GHashTable *modes; /* key -> value */
 	gboolean is_scanned;
 	KubeNode *node; /* NULL: not known yet */
@@ -94,31 +97,70 @@ static gboolean is_rail(const KubePublish *publish, const RdmadDevice *device)
 	       rdmad_config_patterns_match(publish->settings->rails, device->name);
 }
 
+typedef struct {
+	const KubePublish *publish;
+	GHashTable *wanted;
+	guint rails;
+} Wanted;
+
+static void device_count(Wanted *all, const RdmadDevice *device)
+{
+	label_add(all->wanted, "capable", "true");
+	all->rails += is_rail(all->publish, device);
+	for (guint p = 0; p < device->n_ports; p++) {
+		const RdmadLinkLayer layer = device->ports[p].link_layer;
+		g_autofree char *name =
+			g_strconcat(LAYER_PREFIX, rdmad_link_layer_name(layer), NULL);
+
+		if (layer != RDMAD_LINK_LAYER_UNKNOWN)
+			label_add(all->wanted, name, "true");
+	}
+}
+
+/* Keeps the labels for link layers on the Node: those of a device that was away at the start are unknown. */
+static void layers_keep(const KubePublish *publish, GHashTable *wanted)
+{
+	GHashTable *labels = publish->node ? kube_node_labels(publish->node) : NULL;
+	g_autofree char *prefix = g_strconcat(publish->settings->prefix, LAYER_PREFIX, NULL);
+	GHashTableIter iter;
+	gpointer key, value;
+
+	if (!labels)
+		return;
+	g_hash_table_iter_init(&iter, labels);
+	while (g_hash_table_iter_next(&iter, &key, &value))
+		if (g_str_has_prefix(key, prefix))
+			label_add(wanted, (char *)key + strlen(publish->settings->prefix), value);
+}
+
+static void away_count(const RdmadDevice *device, const char *name, gboolean is_vf, gpointer data)
+{
+	Wanted *all = data;
+
+	if (device) {
+		device_count(all, device);
+		return;
+	}
+	label_add(all->wanted, "capable", "true");
+	layers_keep(all->publish, all->wanted);
+	all->rails += !is_vf &&
+		      (!name || rdmad_config_patterns_match(all->publish->settings->rails, name));
+}
+
 static GHashTable *labels_wanted(const KubePublish *publish)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(publish->self);
 	GHashTable *wanted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	Wanted all = { publish, wanted, 0 };
 	g_autofree char *count = NULL;
 	GHashTableIter iter;
 	gpointer key, value;
-	guint rails = 0;
 
-	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
-		const RdmadDevice *device = rdmad_inventory_nth(inventory, i);
-
-		label_add(wanted, "capable", "true");
-		rails += is_rail(publish, device);
-		for (guint p = 0; p < device->n_ports; p++) {
-			const RdmadLinkLayer layer = device->ports[p].link_layer;
-			g_autofree char *name =
-				g_strconcat("link-layer.", rdmad_link_layer_name(layer), NULL);
-
-			if (layer != RDMAD_LINK_LAYER_UNKNOWN)
-				label_add(wanted, name, "true");
-		}
-	}
-	count = g_strdup_printf("%u", rails);
-	if (rails)
+	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
+		device_count(&all, rdmad_inventory_nth(inventory, i));
+	kube_away_foreach(publish->away, away_count, &all);
+	count = g_strdup_printf("%u", all.rails);
+	if (all.rails)
 		label_add(wanted, "rails", count);
 	g_hash_table_iter_init(&iter, publish->modes);
 	while (g_hash_table_iter_next(&iter, &key, &value))
@@ -218,6 +260,15 @@ static void devices_settled(gpointer data)
 
 static const RdmadInventoryOps device_ops = { .settled = devices_settled };
 
+static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
+			       gpointer data)
+{
+	if (before->n_attachments != now->n_attachments)
+		publish_soon(data);
+}
+
+static const RdmadAllocationOps allocation_ops = { .changed = allocation_changed };
+
 static void attribute_changed(const char *name, const char *value, gpointer data)
 {
 	KubePublish *publish = data;
@@ -233,19 +284,23 @@ static void attribute_changed(const char *name, const char *value, gpointer data
 	publish_soon(publish);
 }
 
-KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings)
+KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
+			      KubeAway *away)
 {
 	KubePublish *publish = g_new0(KubePublish, 1);
 
 	publish->self = self;
 	publish->client = client;
 	publish->settings = settings;
+	publish->away = away;
 	publish->modes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	publish->pause =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, pause_expired, publish);
 	publish->settle = rdmad_loop_add_timer(rdmad_module_loop(self), self, turn_passed, publish);
 	publish->devices =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &device_ops, publish);
+	publish->allocations = rdmad_allocations_watch(rdmad_module_allocations(self), self,
+						       &allocation_ops, publish);
 	publish->attributes = rdmad_attributes_watch(rdmad_module_attributes(self), self, NULL,
 						     attribute_changed, publish);
 	return publish;
@@ -256,6 +311,7 @@ void kube_publish_free(KubePublish *publish)
 	if (!publish)
 		return;
 	rdmad_watch_free(publish->devices);
+	rdmad_watch_free(publish->allocations);
 	rdmad_watch_free(publish->attributes);
 	kube_call_cancel(publish->call);
 	rdmad_event_free(publish->pause);

@@ -7,15 +7,17 @@
  *	<prefix>rails = "8"
  *	<prefix>mode.<resource> = "exclusive"
  *
- * Other labels below the prefix are not changed.
+ * They count devices that are away, too.  Other labels below the prefix are not changed.
  */
 #pragma once
 
+#include "away.h"
 #include "node.h"
 
 typedef struct KubePublish KubePublish;
 
-KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings);
+KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
+			      KubeAway *away);
 void kube_publish_free(KubePublish *publish);
 /* Compares the Node's labels with the present state, and patches the differences. */
 void kube_publish_update(KubePublish *publish, KubeNode *node);

@@ -18,10 +18,13 @@ from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../kubelet"))
 from control_socket import Connection  # noqa: E402
 from fake_api_server import ApiServer, Authority, Wire  # noqa: E402
+from machine_changes import Machine, post  # noqa: E402
 from machine_daemon import Daemon  # noqa: E402
 import tap  # noqa: E402
+from fake import Kubelet  # noqa: E402
 
 SHIM = sys.argv[4]
 MACHINE = "gpu-8rail"
@@ -500,6 +503,51 @@ class Publish(KubeCase):
         self.start('prefix = "example.com/";')
         until(lambda: self.server.labels().get("example.com/capable") == "true", "labels")
         self.assertEqual(self.ours(), {})
+
+
+class Away(KubeCase):
+    """A device that a pod has alone is in the pod's namespace: it leaves sys/class, and its PCI function stays."""
+
+    PLUGIN = 'device-plugin = { resources = ( { name = "rdma/hca"; mode = "exclusive"; } ); };'
+
+    def rails(self):
+        return int(self.server.labels().get("rdmad.io/rails", 0))
+
+    def unplug(self, name):
+        self.machine.unplug(name)
+        self.assertEqual(post(self.daemon.socket, "/api/v1/rescan"), 200)
+        until(lambda: name not in [device["device_name"] for device in self.daemon.json("devices")["devices"]], "the scan")
+
+    def assertPublished(self, rails):
+        """By the patch that repairs another label."""
+        self.server.label(rdmad_io__capable=None)
+        until(lambda: "rdmad.io/capable" in self.server.labels(), "a later patch")
+        self.assertEqual(self.rails(), rails)
+        self.assertIn("rdmad.io/link-layer.ethernet", self.server.labels())
+
+    def removed(self):
+        return [event["message"] for event in list(self.server.events.values()) if event["reason"] == "RdmaDeviceRemoved"]
+
+    def test_a_device_in_a_pod_is_counted_and_not_called_removed(self):
+        self.start(modules=self.PLUGIN)
+        self.machine = Machine(self.daemon.root)
+        kubelet = Kubelet(os.path.join(self.daemon.directory.name, "kubelet"))
+        kubelet.start()
+        self.addCleanup(kubelet.stop)
+        rails = until(self.rails, "the label")
+        until(lambda: kubelet.resources().get("rdma/hca", {}).get("allocatable"), "devices")
+        kubelet.allocate("ml/train-0", "rdma/hca", 1)
+        (held,), = [allocation["device_names"] for allocation in self.daemon.json("allocations")["allocations"]]
+        other = next(name for name in self.machine.devices() if name != held)
+        self.unplug(held)
+        self.assertPublished(rails)
+        self.unplug(other)
+        until(lambda: self.rails() == rails - 1, "a device less")
+        self.assertEqual(until(self.removed, "the Event"), [other])
+        self.daemon.stop()
+        self.daemon.start()
+        self.until_watching()
+        self.assertPublished(rails - 1)
 
 
 class Events(KubeCase):
