@@ -170,7 +170,6 @@ static void rendering_note(const Rendering *rendering, const Answer *answer)
 	};
 }
 
-/* A reply may end other scrapes, with their connections. */
 static void rendering_reply(Rendering *rendering, Answer *answer)
 {
 	g_autoptr(GBytes) text = g_bytes_new_take(g_steal_pointer(&answer->text), answer->size);

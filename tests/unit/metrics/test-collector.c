@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector.h"
 
+#include <pthread.h>
 #include <rdmad/module.h>
 
 #include "../scratch.h"
@@ -16,41 +17,41 @@ extern const RdmadModuleClass rdmad_module_class;
 
 /* The first reading hangs, by a wrapper (ld's --wrap), until the end of the test. */
 static struct {
-	GMutex mutex;
-	GCond changed;
+	pthread_mutex_t mutex; /* unlike GMutex known to the thread sanitizer */
+	pthread_cond_t changed;
 	guint begun;
 	gboolean hangs;
-} readings;
+} readings = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 DeviceSample *__real_device_task_run(DeviceTask *task, const RdmadJob *job);
 DeviceSample *__wrap_device_task_run(DeviceTask *task, const RdmadJob *job);
 
 DeviceSample *__wrap_device_task_run(DeviceTask *task, const RdmadJob *job)
 {
-	g_mutex_lock(&readings.mutex);
+	pthread_mutex_lock(&readings.mutex);
 	if (!readings.begun++) {
-		g_cond_broadcast(&readings.changed);
+		pthread_cond_broadcast(&readings.changed);
 		while (readings.hangs)
-			g_cond_wait(&readings.changed, &readings.mutex);
+			pthread_cond_wait(&readings.changed, &readings.mutex);
 	}
-	g_mutex_unlock(&readings.mutex);
+	pthread_mutex_unlock(&readings.mutex);
 	return __real_device_task_run(task, job);
 }
 
 static void wait_for_reading(void)
 {
-	g_mutex_lock(&readings.mutex);
+	pthread_mutex_lock(&readings.mutex);
 	while (!readings.begun)
-		g_cond_wait(&readings.changed, &readings.mutex);
-	g_mutex_unlock(&readings.mutex);
+		pthread_cond_wait(&readings.changed, &readings.mutex);
+	pthread_mutex_unlock(&readings.mutex);
 }
 
 static void end_reading(void)
 {
-	g_mutex_lock(&readings.mutex);
+	pthread_mutex_lock(&readings.mutex);
 	readings.hangs = FALSE;
-	g_cond_broadcast(&readings.changed);
-	g_mutex_unlock(&readings.mutex);
+	pthread_cond_broadcast(&readings.changed);
+	pthread_mutex_unlock(&readings.mutex);
 }
 
 typedef struct {
