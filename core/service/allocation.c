@@ -98,6 +98,16 @@ void rdmad_allocation_unref(const RdmadAllocation *allocation)
 		allocation_free((RdmadAllocation *)allocation);
 }
 
+gboolean rdmad_allocation_has_device(const RdmadAllocation *allocation, const char *device_id)
+{
+	return g_strv_contains((const char *const *)allocation->devices, device_id);
+}
+
+gboolean rdmad_allocation_may_move(const RdmadAllocation *allocation)
+{
+	return allocation->n_attachments || g_strcmp0(allocation->mode, "exclusive") == 0;
+}
+
 void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_namespace,
 			      const char *pod_name, const char *container)
 {

@@ -644,3 +644,17 @@ void rdmad_allocations_foreach(RdmadAllocations *allocations,
 	for (const GList *l = allocations->order.head; l; l = l->next)
 		fn(((const RdmadAllocationRecord *)l->data)->allocation, data);
 }
+
+const RdmadAllocation *
+rdmad_allocations_find(RdmadAllocations *allocations,
+		       gboolean (*is_wanted)(const RdmadAllocation *allocation, gconstpointer data),
+		       gconstpointer data)
+{
+	for (const GList *l = allocations->order.head; l; l = l->next) {
+		const RdmadAllocationRecord *record = l->data;
+
+		if (is_wanted(record->allocation, data))
+			return record->allocation;
+	}
+	return NULL;
+}

@@ -402,12 +402,6 @@ static void attachment_make(CniOperation *op)
 
 static void choose(CniOperation *op);
 
-typedef struct {
-	const CniOperation *op;
-	gboolean listed; /* only allocations that kubelet lists for this pod */
-	gboolean found;
-} Unnamed;
-
 /* `allocation` NULL: any devices. */
 static gboolean is_listed_for_pod(const CniOperation *op, const RdmadAllocation *allocation)
 {
@@ -442,23 +436,25 @@ static gboolean is_last_holder(const CniOperation *op, const RdmadAllocation *al
 					 allocation->resource, allocation->slots[0]) == allocation;
 }
 
-static void unnamed_find(const RdmadAllocation *allocation, gpointer data)
+static gboolean is_unnamed(const RdmadAllocation *allocation, gconstpointer data)
 {
-	Unnamed *unnamed = data;
+	return !allocation->pod_name;
+}
 
-	unnamed->found |= !allocation->pod_name &&
-			  (!unnamed->listed || (is_last_holder(unnamed->op, allocation) &&
-						is_listed_for_pod(unnamed->op, allocation)));
+static gboolean is_unnamed_of_pod(const RdmadAllocation *allocation, gconstpointer data)
+{
+	const CniOperation *op = data;
+
+	return !allocation->pod_name && is_last_holder(op, allocation) &&
+	       is_listed_for_pod(op, allocation);
 }
 
 /* Returns whether an allocation has no pod.  `listed`: only allocations that kubelet lists for this pod
  * count. */
 static gboolean has_unnamed(const CniOperation *op, gboolean listed)
 {
-	Unnamed unnamed = { op, listed, FALSE };
-
-	rdmad_allocations_foreach(rdmad_module_allocations(op->cni->self), unnamed_find, &unnamed);
-	return unnamed.found;
+	return rdmad_allocations_find(rdmad_module_allocations(op->cni->self),
+				      listed ? is_unnamed_of_pod : is_unnamed, op) != NULL;
 }
 
 /* Kubelet lists each pod before its network is made.  One that it does not list lost its devices with

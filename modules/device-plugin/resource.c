@@ -259,7 +259,7 @@ static void post_holder(const RdmadAllocation *allocation, gpointer data)
 	News *news = data;
 
 	if (!g_str_equal(allocation->resource, news->resource) ||
-	    !g_strv_contains((const char *const *)allocation->devices, news->device->id))
+	    !rdmad_allocation_has_device(allocation, news->device->id))
 		return;
 	if (news->n_holders++ < HOLDERS_MAX)
 		post_holder_news(news, allocation);

@@ -55,13 +55,12 @@ static const char *attachment_name(const KubeAway *away, const RdmadAllocation *
 	return NULL;
 }
 
-/* CNI moves the device before the allocation has an attachment. */
 static void holder_take(const RdmadAllocation *allocation, gpointer data)
 {
 	KubeAway *away = data;
 	guint n = 0;
 
-	if (!allocation->n_attachments && g_strcmp0(allocation->mode, "exclusive") != 0)
+	if (!rdmad_allocation_may_move(allocation))
 		return;
 	for (char **id = allocation->devices; *id; id++) {
 		const char *name;

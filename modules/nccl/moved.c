@@ -144,29 +144,14 @@ static const RdmadTablesClass tables_class = {
 
 /* ---- the table ---- */
 
-static gboolean allocation_has(const RdmadAllocation *allocation, const char *id)
+static gboolean is_holder(const RdmadAllocation *allocation, gconstpointer device_id)
 {
-	return g_strv_contains((const char *const *)allocation->devices, id);
-}
-
-typedef struct {
-	const char *id;
-	gboolean is_held;
-} Holding;
-
-static void holding_visit(const RdmadAllocation *allocation, gpointer data)
-{
-	Holding *holding = data;
-
-	holding->is_held = holding->is_held || allocation_has(allocation, holding->id);
+	return rdmad_allocation_has_device(allocation, device_id);
 }
 
 static gboolean device_is_held(const NcclMoved *moved, const char *id)
 {
-	Holding holding = { id, FALSE };
-
-	rdmad_allocations_foreach(moved->allocations, holding_visit, &holding);
-	return holding.is_held;
+	return rdmad_allocations_find(moved->allocations, is_holder, id) != NULL;
 }
 
 /* Without the disk, the devices are known until rdmad ends. */
@@ -221,7 +206,8 @@ const RdmadDevice *nccl_moved_find(const NcclMoved *moved, const RdmadAllocation
 	for (guint i = 0; i < moved->devices->len; i++) {
 		const RdmadDevice *device = moved->devices->pdata[i];
 
-		if (g_str_equal(device->name, name) && allocation_has(allocation, device->id))
+		if (g_str_equal(device->name, name) &&
+		    rdmad_allocation_has_device(allocation, device->id))
 			return device;
 	}
 	return NULL;

@@ -58,7 +58,7 @@ struct RdmadAllocation {
 	char *pod_cgroup; /* path relative to the sysroot, with the pod's UID at its end; NULL until
 			   * the cgroup is found, and if another pod of the name may be the holder:
 			   * podresources has no UIDs */
-	char *container; /* NULL while the pod is unknown, and for an init container, which
+	char *container;  /* NULL while the pod is unknown, and for an init container, which
 				 * podresources does not list */
 	char *boot, *kubelet; /* boot and kubelet that gave or listed it with its slots last; NULL:
 				 * unknown */
@@ -73,6 +73,12 @@ RDMAD_API const RdmadAllocation *rdmad_allocation_ref(const RdmadAllocation *all
 RDMAD_API void rdmad_allocation_unref(const RdmadAllocation *allocation);
 typedef const RdmadAllocation RdmadAllocationRef;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadAllocationRef, rdmad_allocation_unref)
+/* Returns whether a slot of the allocation is on the device. */
+RDMAD_API gboolean rdmad_allocation_has_device(const RdmadAllocation *allocation,
+					       const char *device_id);
+/* Returns whether CNI may have moved devices of the allocation into its pod: it has them alone, or has attachments.
+ * CNI moves a device before the allocation has an attachment. */
+RDMAD_API gboolean rdmad_allocation_may_move(const RdmadAllocation *allocation);
 
 typedef struct {
 	const char *owner; /* module name */
@@ -154,6 +160,11 @@ RDMAD_API void rdmad_allocations_foreach(RdmadAllocations *allocations,
 					 void (*fn)(const RdmadAllocation *allocation,
 						    gpointer data),
 					 gpointer data);
+/* Returns the oldest allocation for which `is_wanted` returns TRUE, borrowed, or NULL. */
+RDMAD_API const RdmadAllocation *
+rdmad_allocations_find(RdmadAllocations *allocations,
+		       gboolean (*is_wanted)(const RdmadAllocation *allocation, gconstpointer data),
+		       gconstpointer data);
 
 /*
  * A resolver rebuilds allocations after the loss of the database: kubelet still lists the holder

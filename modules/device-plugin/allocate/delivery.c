@@ -228,11 +228,6 @@ char *delivery_recall(const Delivery *delivery, const char *resource, const char
 	return found ? g_strdup(found->id) : NULL;
 }
 
-static void allocation_count(const RdmadAllocation *allocation, gpointer n)
-{
-	++*(guint *)n;
-}
-
 /* Returns whether a holder of the slot may have this directory mounted. */
 static gboolean slot_is_held(const Delivery *delivery, RdmadPods *pods, const char *resource,
 			     const char *slot)
@@ -247,14 +242,10 @@ static gboolean slot_is_held(const Delivery *delivery, RdmadPods *pods, const ch
 static gboolean orphan_is_needed(const Delivery *delivery, const AllocationNote *note,
 				 RdmadPods *pods)
 {
-	guint n_allocations = 0;
-
 	if (note->is_over)
 		return FALSE;
-	if (!note->resource) {
-		rdmad_allocations_foreach(delivery->allocations, allocation_count, &n_allocations);
-		return n_allocations > 0;
-	}
+	if (!note->resource)
+		return rdmad_allocations_count(delivery->allocations) > 0;
 	for (guint i = 0; note->slots[i]; i++)
 		if (slot_is_held(delivery, pods, note->resource, note->slots[i]))
 			return TRUE;

@@ -346,30 +346,19 @@ static const ErdmaNicNetwork *metadata_of(const ErdmaNics *nics, const ErdmaJour
 
 /* ---- look ---- */
 
-typedef struct {
-	const char *id;
-	gboolean found;
-} Holder;
-
-static void holder_check(const RdmadAllocation *allocation, gpointer data)
+static gboolean may_have_moved(const RdmadAllocation *allocation, gconstpointer device_id)
 {
-	Holder *holder = data;
-
-	if ((allocation->n_attachments || g_strcmp0(allocation->mode, "exclusive") == 0) &&
-	    g_strv_contains((const char *const *)allocation->devices, holder->id))
-		holder->found = TRUE;
+	return rdmad_allocation_may_move(allocation) &&
+	       rdmad_allocation_has_device(allocation, device_id);
 }
 
-/* Returns whether a missing interface may be in a pod.  CNI moves it before the allocation has an attachment,
- * and returns it after the allocation has ended: until then the NIC stays away. */
+/* Returns whether a missing interface may be in a pod.  CNI returns it after the allocation has ended: until
+ * then the NIC stays away. */
 static gboolean is_given(const ErdmaNics *nics, const ErdmaMatch *match, const ErdmaNic *nic)
 {
-	Holder holder = { match->id, nic->is_away };
-
-	if (!match->ifindex)
-		rdmad_allocations_foreach(rdmad_module_allocations(nics->self), holder_check,
-					  &holder);
-	return !match->ifindex && holder.found;
+	return !match->ifindex &&
+	       (nic->is_away || rdmad_allocations_find(rdmad_module_allocations(nics->self),
+						       may_have_moved, match->id));
 }
 
 static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *matches,

@@ -256,20 +256,14 @@ static void prepare(const RdmadAllocation *allocation, RdmadPreparation *prepara
 
 /* ---- a pod ends ---- */
 
-typedef struct {
-	const char *name;
-	gboolean found;
-} Search;
-
-static void search(const RdmadAllocation *allocation, gpointer data)
+/* `name` is "NAMESPACE/NAME". */
+static gboolean is_of_pod(const RdmadAllocation *allocation, gconstpointer name)
 {
-	Search *wanted = data;
 	const gsize length = allocation->pod_name ? strlen(allocation->pod_namespace) : 0;
+	const char *pod = name;
 
-	wanted->found |= allocation->pod_name &&
-			 g_str_has_prefix(wanted->name, allocation->pod_namespace) &&
-			 wanted->name[length] == '/' &&
-			 g_str_equal(wanted->name + length + 1, allocation->pod_name);
+	return allocation->pod_name && g_str_has_prefix(pod, allocation->pod_namespace) &&
+	       pod[length] == '/' && g_str_equal(pod + length + 1, allocation->pod_name);
 }
 
 static void sweep(ErdmaSmc *smc)
@@ -278,10 +272,9 @@ static void sweep(ErdmaSmc *smc)
 
 	for (guint i = 0; i < all->len; i++) {
 		const ErdmaSmcPod *pod = all->pdata[i];
-		Search wanted = { pod->name, FALSE };
 
-		rdmad_allocations_foreach(rdmad_module_allocations(smc->self), search, &wanted);
-		if (!wanted.found)
+		if (!rdmad_allocations_find(rdmad_module_allocations(smc->self), is_of_pod,
+					    pod->name))
 			erdma_smc_tasks_undo(smc->tasks, pod->uid);
 	}
 	erdma_smc_tasks_undo(smc->tasks, NULL);

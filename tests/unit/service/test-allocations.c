@@ -55,6 +55,24 @@ static void test_allocations_come_oldest_first(AllocationsFixture *f, gconstpoin
 	allocations_fixture_expect(f, "c a b d a");
 }
 
+static gboolean is_on_device(const RdmadAllocation *allocation, gconstpointer device_id)
+{
+	return rdmad_allocation_has_device(allocation, device_id);
+}
+
+static void test_the_oldest_that_is_wanted_is_found(AllocationsFixture *f, gconstpointer data)
+{
+	static const char *const slots[] = { "c", "b,a", "a" };
+	const RdmadAllocation *found;
+
+	for (guint i = 0; i < G_N_ELEMENTS(slots); i++)
+		g_free(allocations_fixture_must_grant(f, slots[i]));
+	found = rdmad_allocations_find(f->allocations, is_on_device, "dev-a");
+	g_assert_nonnull(found);
+	g_assert_cmpstr(found->slots[1], ==, "b");
+	g_assert_null(rdmad_allocations_find(f->allocations, is_on_device, "dev-d"));
+}
+
 static gboolean attach(AllocationsFixture *f, const char *id, const char *netns,
 		       const char *interface, const char *address, GError **error)
 {
@@ -532,6 +550,7 @@ static void test_kill_9_loses_no_acknowledged_allocation(AllocationsFixture *f, 
 const UnitTest unit_tests[] = {
 	TEST(a_grant_is_found_and_survives),
 	TEST(allocations_come_oldest_first),
+	TEST(the_oldest_that_is_wanted_is_found),
 	TEST(each_container_that_shares_a_slot_has_its_allocation),
 	TEST(no_slot_has_allocations_without_end),
 	TEST(the_same_slot_of_two_resources_is_two_allocations),
