@@ -3,6 +3,8 @@
 
 #include "http/server.h"
 
+#define FULL_MS 100u /* until the next look for room */
+
 struct HttpClient {
 	HttpPeer peer;
 	GQueue waiting; /* HttpConnection, oldest first */
@@ -10,8 +12,6 @@ struct HttpClient {
 	GList node; /* in `order`, while requests wait and may be built */
 	gboolean in_order;
 };
-
-#define FULL_MS 100u /* until the next look for room */
 
 struct HttpTurns {
 	GHashTable *clients; /* HttpClient by its peer */

@@ -2,15 +2,18 @@
 #include "collector.h"
 
 #include <pthread.h>
-#include <rdmad/module.h>
+#include <rdmad/sysroot.h>
 
 #include "../scratch.h"
 #include "../support/unit.h"
 #include "base/loop.h"
-#include "daemon/services.h"
+#include "base/work.h"
 #include "device-source.h"
 #include "hardware/device.h"
+#include "hardware/sysroot.h"
 #include "module/module.h"
+#include "module/services.h"
+#include "service/event-log-private.h"
 #include "service/inventory-private.h"
 
 extern const RdmadModuleClass rdmad_module_class;
@@ -56,10 +59,9 @@ static void end_reading(void)
 
 typedef struct {
 	char *dir;
-	RdmadSettings *settings;
-	MetricsSettings *metrics;
-	RdmadServices *services;
+	RdmadServices services;
 	RdmadModule *module;
+	MetricsSettings *settings;
 	Collector *collector;
 	gboolean answered;
 } Fixture;
@@ -72,33 +74,30 @@ static void put_devices(const Fixture *f, const char *names)
 
 	for (char **name = all; *name; name++)
 		g_ptr_array_add(devices, rdmad_device_new(*name, *name));
-	rdmad_inventory_replace(f->services->inventory, devices, NULL);
+	rdmad_inventory_replace(f->services.inventory, devices, NULL);
 }
 
 static void setup(Fixture *f, gconstpointer data)
 {
-	char *dir = scratch_new();
-	const char *argv[] = { "rdmad", "--module",    "metrics", "--run-dir",
-			       dir,	"--state-dir", dir,	  NULL };
+	RdmadServices *services = &f->services;
 	g_autoptr(GError) error = NULL;
-	g_autoptr(RdmadOptions) options =
-		rdmad_options_new(G_N_ELEMENTS(argv) - 1, (char **)argv, &error);
 
-	f->dir = dir;
-	f->settings = rdmad_settings_load(options, &error);
+	f->dir = scratch_new();
+	services->loop = rdmad_loop_new();
+	services->workers = rdmad_workers_new(services->loop, 4, &error);
 	g_assert_no_error(error);
-	f->services = rdmad_services_new(&error);
+	services->sysroot = rdmad_sysroot_new(f->dir, &error);
 	g_assert_no_error(error);
-	rdmad_services_open(f->services, f->settings, f->dir, TRUE, &error);
+	services->event_log = rdmad_event_log_new(services->loop);
+	services->inventory = rdmad_inventory_new(services->loop, services->event_log);
+	f->module = rdmad_module_new(services, &rdmad_module_class);
+	f->settings = metrics_settings_parse(NULL, &error);
 	g_assert_no_error(error);
-	f->module = rdmad_module_new(f->services, &rdmad_module_class);
-	f->metrics = metrics_settings_parse(NULL, &error);
-	g_assert_no_error(error);
-	f->collector = collector_new(f->module, f->metrics);
+	f->collector = collector_new(f->module, f->settings);
 	readings.begun = 0;
 	readings.hangs = TRUE;
 	put_devices(f, "a b");
-	rdmad_loop_turn(f->services->loop);
+	rdmad_loop_turn(services->loop);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
@@ -106,9 +105,12 @@ static void teardown(Fixture *f, gconstpointer data)
 	collector_free(f->collector);
 	end_reading();
 	g_assert_cmpuint(rdmad_module_free(f->module), ==, 0);
-	rdmad_services_free(f->services);
-	metrics_settings_free(f->metrics);
-	rdmad_settings_free(f->settings);
+	metrics_settings_free(f->settings);
+	rdmad_inventory_free(f->services.inventory);
+	rdmad_event_log_free(f->services.event_log);
+	rdmad_workers_free(f->services.workers);
+	rdmad_sysroot_free(f->services.sysroot);
+	rdmad_loop_free(f->services.loop);
 	scratch_free(f->dir);
 }
 
@@ -126,7 +128,7 @@ static void test_a_batch_whose_device_left_while_it_hung_is_freed(Fixture *f, gc
 	wait_for_reading();
 	put_devices(f, "b");
 	while (!f->answered)
-		rdmad_loop_turn(f->services->loop);
+		rdmad_loop_turn(f->services.loop);
 }
 
 const UnitTest unit_tests[] = {

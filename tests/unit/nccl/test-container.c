@@ -301,7 +301,7 @@ static void test_moved_device(Fixture *f, gconstpointer data)
 	assert_conf(f, id, "1 NCCL_IB_HCA==mlx5_7:1 NCCL_IB_GID_INDEX=3");
 }
 
-/* What its attachment does not have is known from its last snapshot, after a restart too. */
+/* Members that its attachment lacks are known from its last snapshot, after a restart too. */
 static void test_moved_snapshot(Fixture *f, gconstpointer data)
 {
 	static const struct {
