@@ -142,6 +142,8 @@ static void operation_done(CniOperation *op, const char *text, const GError *err
 	cni_operation_free(op);
 	if (made && !answered && attachment)
 		undo_queue(server, attachment, TRUE);
+	if (made && answered)
+		cni_spool_forget(server->spool, key);
 	collections_notify(server, key, problem);
 	schedule_soon(server);
 	drain_check(server);
@@ -512,8 +514,7 @@ static gboolean spooled_has_effect(const CniServer *server, const CniMessage *re
 					read->netns_device != existing->netns_id.device)));
 }
 
-static gboolean spooled_take(const char *name, const CniMessage *read, gboolean again,
-			     gpointer data)
+static char *spooled_take(const char *name, const CniMessage *read, gboolean again, gpointer data)
 {
 	CniServer *server = data;
 	Cni *cni = server->cni;
@@ -526,17 +527,17 @@ static gboolean spooled_take(const char *name, const CniMessage *read, gboolean 
 
 	if (error || request->command != CNI_DEL) {
 		rdmad_warn("spooled DEL %s: %s", name, error ? error->message : "it is none");
-		return FALSE;
+		return NULL;
 	}
 	op = cni_operation_new(cni, g_steal_pointer(&request), -1, &id, operation_done);
 	if (!spooled_has_effect(server, read, op)) {
 		cni_operation_free(op);
-		return FALSE;
+		return NULL;
 	}
 	op->spooled = g_strdup(name);
 	op->again = again;
 	leftover_add(server, op);
-	return TRUE;
+	return g_strdup(op->key);
 }
 
 static void spool_is_read(gpointer data)

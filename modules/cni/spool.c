@@ -24,13 +24,19 @@ typedef enum {
 	RECORD_FAILED, /* its DEL failed, or it is none */
 	RECORD_AGAIN,  /* it failed, and is to be taken again */
 	RECORD_UNREAD, /* it could not be read */
+	RECORD_VOID,   /* it failed, and an ADD has made the attachment again; only to be removed */
 } RecordState;
+
+typedef struct {
+	RecordState state;
+	char *attachment; /* its key; NULL: not known yet */
+} Record;
 
 struct CniSpool {
 	char *directory;
 	const CniSpoolOps *ops;
 	gpointer data;
-	GHashTable *states; /* RecordState, by name */
+	GHashTable *records; /* by name; NEW ones are not in it */
 	guint unread;
 	char **names;	 /* of the pass that runs; NULL: none does */
 	guint next;	 /* of them */
@@ -105,28 +111,58 @@ static gboolean record_remove(const char *directory, const char *name, GError **
 
 /* ---- states ---- */
 
+static void record_free(gpointer data)
+{
+	Record *record = data;
+
+	g_free(record->attachment);
+	g_free(record);
+}
+
 static RecordState state_of(const CniSpool *spool, const char *name)
 {
-	return GPOINTER_TO_UINT(g_hash_table_lookup(spool->states, name));
+	const Record *record = g_hash_table_lookup(spool->records, name);
+
+	return record ? record->state : RECORD_NEW;
 }
 
 static void state_set(CniSpool *spool, const char *name, RecordState state)
 {
+	Record *record = g_hash_table_lookup(spool->records, name);
+
 	spool->unread -= state_of(spool, name) == RECORD_UNREAD;
 	spool->unread += state == RECORD_UNREAD;
-	if (state == RECORD_NEW)
-		g_hash_table_remove(spool->states, name);
-	else
-		g_hash_table_replace(spool->states, g_strdup(name), GUINT_TO_POINTER(state));
+	if (state == RECORD_NEW) {
+		g_hash_table_remove(spool->records, name);
+		return;
+	}
+	if (!record) {
+		record = g_new0(Record, 1);
+		g_hash_table_insert(spool->records, g_strdup(name), record);
+	}
+	record->state = state;
 }
 
-static void states_change(CniSpool *spool, RecordState from, RecordState to)
+static void attachment_set(CniSpool *spool, const char *name, char *attachment)
 {
-	g_autofree gpointer *names = g_hash_table_get_keys_as_array(spool->states, NULL);
+	Record *record = g_hash_table_lookup(spool->records, name);
 
-	for (gpointer *name = names; *name; name++)
-		if (state_of(spool, *name) == from)
+	g_free(record->attachment);
+	record->attachment = attachment;
+}
+
+/* `attachment` NULL: the records of any. */
+static void states_change(CniSpool *spool, const char *attachment, RecordState from, RecordState to)
+{
+	g_autofree gpointer *names = g_hash_table_get_keys_as_array(spool->records, NULL);
+
+	for (gpointer *name = names; *name; name++) {
+		const Record *record = g_hash_table_lookup(spool->records, *name);
+
+		if (record->state == from &&
+		    (!attachment || g_strcmp0(record->attachment, attachment) == 0))
 			state_set(spool, *name, to);
+	}
 }
 
 /* ---- records ---- */
@@ -154,6 +190,7 @@ static void record_take(CniSpool *spool, const char *name, gboolean again)
 {
 	g_auto(CniMessage) record = { 0 };
 	g_autoptr(GError) error = NULL;
+	char *attachment;
 
 	if (!record_read(spool->directory, name, &record, &error)) {
 		state_set(spool, name, state_after(error));
@@ -162,8 +199,34 @@ static void record_take(CniSpool *spool, const char *name, gboolean again)
 		return;
 	}
 	state_set(spool, name, RECORD_TAKEN);
-	if (!spool->ops->take(name, &record, again, spool->data))
+	attachment = spool->ops->take(name, &record, again, spool->data);
+	if (attachment)
+		attachment_set(spool, name, attachment);
+	else
 		cni_spool_end(spool, name, TRUE);
+}
+
+static void voids_remove(CniSpool *spool)
+{
+	g_autofree gpointer *names = g_hash_table_get_keys_as_array(spool->records, NULL);
+
+	for (gpointer *name = names; *name; name++) {
+		g_autoptr(GError) why = NULL;
+
+		if (state_of(spool, *name) != RECORD_VOID)
+			continue;
+		if (record_remove(spool->directory, *name, &why))
+			state_set(spool, *name, RECORD_NEW);
+		else
+			rdmad_warn("%s", why->message);
+	}
+}
+
+void cni_spool_forget(CniSpool *spool, const char *attachment)
+{
+	states_change(spool, attachment, RECORD_FAILED, RECORD_VOID);
+	states_change(spool, attachment, RECORD_AGAIN, RECORD_VOID);
+	voids_remove(spool);
 }
 
 static void retry_arm(CniSpool *spool)
@@ -175,8 +238,10 @@ static gboolean pass_begin(CniSpool *spool)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (spool->again)
-		states_change(spool, RECORD_FAILED, RECORD_AGAIN);
+	if (spool->again) {
+		voids_remove(spool);
+		states_change(spool, NULL, RECORD_FAILED, RECORD_AGAIN);
+	}
 	spool->again = FALSE;
 	spool->next = spool->looked_at = 0;
 	spool->names = records_list(spool->directory, &error);
@@ -191,7 +256,7 @@ static gboolean pass_end(CniSpool *spool)
 {
 	g_clear_pointer(&spool->names, g_strfreev);
 	/* rdmad-cni has removed what is left. */
-	states_change(spool, RECORD_AGAIN, RECORD_NEW);
+	states_change(spool, NULL, RECORD_AGAIN, RECORD_NEW);
 	if (spool->unread)
 		retry_arm(spool);
 	else
@@ -243,7 +308,7 @@ static void retry(gpointer data)
 	CniSpool *spool = data;
 
 	spool->retry_ms = MIN(spool->retry_ms * 2, RETRY_MAX_MS);
-	states_change(spool, RECORD_UNREAD, RECORD_NEW);
+	states_change(spool, NULL, RECORD_UNREAD, RECORD_NEW);
 	turn(spool);
 }
 
@@ -257,7 +322,8 @@ CniSpool *cni_spool_new(RdmadModule *self, const char *directory, const CniSpool
 	*spool = (CniSpool){ .directory = g_strdup(directory),
 			     .ops = ops,
 			     .data = data,
-			     .states = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+			     .records = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+							      record_free),
 			     .retry_ms = RETRY_MS };
 	spool->turn = rdmad_loop_add_timer(rdmad_module_loop(self), self, turn, spool);
 	spool->retry = rdmad_loop_add_timer(rdmad_module_loop(self), self, retry, spool);
@@ -269,7 +335,7 @@ void cni_spool_free(CniSpool *spool)
 	rdmad_event_free(spool->turn);
 	rdmad_event_free(spool->retry);
 	g_strfreev(spool->names);
-	g_hash_table_unref(spool->states);
+	g_hash_table_unref(spool->records);
 	g_free(spool->directory);
 	g_free(spool);
 }

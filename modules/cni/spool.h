@@ -3,7 +3,7 @@
  * The spool: DELs that rdmad-cni recorded while no daemon ran
  *
  * shim/spool.c writes the records.  Each is taken once; one whose DEL failed is taken again after
- * cni_spool_again().
+ * cni_spool_again(), unless cni_spool_forget() came before.
  */
 #pragma once
 
@@ -14,9 +14,10 @@
 typedef struct CniSpool CniSpool;
 
 typedef struct {
-	/* Takes the DEL of a record, until cni_spool_end(); `again`: after it has failed.  Returns FALSE if
-	 * the record has no effect and is to be removed. */
-	gboolean (*take)(const char *name, const CniMessage *record, gboolean again, gpointer data);
+	/* Takes the DEL of a record, until cni_spool_end(); `again`: after it has failed.  Returns the key of
+	 * its attachment, which the spool frees, or NULL if the record has no effect and is to be removed.
+	 * Must not call cni_spool_end(). */
+	char *(*take)(const char *name, const CniMessage *record, gboolean again, gpointer data);
 	/* cni_spool_is_read() returns TRUE after it has returned FALSE. */
 	void (*is_read)(gpointer data);
 } CniSpoolOps;
@@ -33,4 +34,6 @@ gboolean cni_spool_is_read(CniSpool *spool);
 gboolean cni_spool_end(CniSpool *spool, const char *name, gboolean is_done);
 /* Makes the DELs that failed be taken again. */
 void cni_spool_again(CniSpool *spool);
+/* Removes the records of DELs of that attachment that failed: an ADD has made it again since. */
+void cni_spool_forget(CniSpool *spool, const char *attachment);
 guint cni_spool_count(const CniSpool *spool);

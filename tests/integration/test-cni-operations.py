@@ -326,6 +326,7 @@ class Leftovers(Operations):
     def setUp(self):
         super().setUp()
         self.spool = self.dir / "state/cni-spool"
+        self.other = self.network(OTHER, ipam=HOST_LOCAL)
         self.pod("a")
         self.pod("b")
 
@@ -431,6 +432,38 @@ class Leftovers(Operations):
         self.assertEqual([call[:2] for call in self.calls("DEL")], [["DEL", "c-a"]])
         self.assertEqual(self.module_status("cni")["spooled"], 1)
         self.delete("c-b", "b", self.net)
+
+    def leftover_fail(self):
+        """The DEL fails before the ADD of another container, and would succeed now."""
+        self.spool_delete()
+        self.mark("FAIL-DEL", json.dumps({"code": 999, "msg": "no disk"}))
+        self.start_daemon()
+        self.add("c-b", "b", self.other)
+        self.assertEqual(self.module_status("cni")["spooled"], 1)
+        self.unmark("FAIL-DEL")
+
+    def test_a_delete_that_failed_does_not_end_a_later_attachment(self):
+        self.leftover_fail()
+        self.add("c-a", "a", self.net)
+        until(lambda: not list(self.spool.iterdir()), "the removal of its record")
+        self.end_daemon()
+        self.start_daemon()
+        self.delete("c-b", "b", self.other)
+        self.add("c-b", "b", self.other)
+        self.assertIsNotNone(link("net1", "a"))
+        self.delete("c-a", "a", self.net)
+        self.delete("c-b", "b", self.other)
+        self.assertNothingLeft()
+
+    def test_nor_when_its_record_cannot_be_removed_at_first(self):
+        self.leftover_fail()
+        (record,) = self.spool.iterdir()
+        run("mount", "--bind", str(record), str(record))
+        self.add("c-a", "a", self.net)
+        run("umount", str(record))
+        self.daemon.send_signal(signal.SIGHUP)
+        until(lambda: self.module_status("cni")["spooled"] == 0, "the retry")
+        self.assertIsNotNone(link("net1", "a"))
 
     def test_a_leftover_waits_for_the_delete_of_its_container_that_runs(self):
         self.spool_delete()

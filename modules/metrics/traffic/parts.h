@@ -22,9 +22,11 @@ static inline guint32 port_parts_of(RdmadCounterGroup group)
 	return group == RDMAD_COUNTER_DEVICE ? PARTS_OF_DEVICE : PARTS_OF_PORT;
 }
 
-/* `i`: less than 16. */
+#define PARTS_OF_GROUP 16u
+
 static inline guint32 port_part(RdmadCounterGroup group, guint i)
 {
+	g_assert(i < PARTS_OF_GROUP);
 	return port_parts_of(group) & 0x00010001u << i;
 }
 
