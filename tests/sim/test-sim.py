@@ -19,7 +19,7 @@ import tap  # noqa: E402
 
 SIM = sys.argv.pop(1)
 SLOW = os.environ.get("RDMAD_TEST_SLOW") == "1"
-SEEDS = ("--seconds", 7200) if SLOW else ("--steps", 400000)   # a minute of CPU time
+SEEDS = ("--seconds", 7200) if SLOW else ("--steps", 200000)   # half a minute of CPU time
 SEED_JOBS = 2           # on each machine, because the processes divide the seeds
 PLANT_SECONDS = 600     # at most, for each; the machine may be busy
 REPEATED = 7
