@@ -21,7 +21,7 @@ static const char *device_label(const json_t *allocation, size_t index)
 /* Returns "mlx5_0, mlx5_1 x3"; slots of a shared pool are counted by device. */
 static char *format_devices(const json_t *allocation)
 {
-	const size_t n = json_array_size(json_object_get(allocation, "slots"));
+	const size_t n = json_array_size(json_object_get(allocation, "device_ids"));
 	GString *out = g_string_new(NULL);
 
 	for (size_t i = 0, run; i < n; i += run) {

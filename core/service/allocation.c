@@ -241,8 +241,14 @@ static gboolean check_slots(char *const *slots, char *const *devices, GError **e
 	}
 	if (n == 0)
 		return check_failed(error, "the list", "of slots is empty");
-	if (slots[n] || devices[n])
-		return check_failed(error, "the lists", "of slots and devices differ in length");
+	if (slots[n])
+		return check_failed(error, "the list", "of devices is shorter than that of slots");
+	for (guint i = n; devices[i]; i++) {
+		if (i - n == RDMAD_ALLOCATION_MAX_EXPOSED)
+			return check_failed(error, "the list", "of exposed devices is too long");
+		if (!check_line("a device", devices[i], error))
+			return FALSE;
+	}
 	return TRUE;
 }
 

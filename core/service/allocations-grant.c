@@ -50,17 +50,20 @@ static RdmadAllocation *allocation_of_grant(const RdmadGrant *grant)
 {
 	g_autoptr(GArray) pairs = grant_pairs(grant);
 	RdmadAllocation *allocation = rdmad_allocation_new(NULL);
+	const guint n_exposed = grant->exposed ? list_length(grant->exposed) : 0;
 
 	allocation->resource = g_strdup(grant->resource);
 	allocation->owner = g_strdup(grant->owner);
 	allocation->mode = g_strdup(grant->mode);
 	allocation->since_us = rdmad_wall_us();
 	allocation->slots = g_new0(char *, pairs->len + 1);
-	allocation->devices = g_new0(char *, pairs->len + 1);
+	allocation->devices = g_new0(char *, pairs->len + n_exposed + 1);
 	for (guint i = 0; i < pairs->len; i++) {
 		allocation->slots[i] = g_strdup(g_array_index(pairs, Pair, i).slot);
 		allocation->devices[i] = g_strdup(g_array_index(pairs, Pair, i).device);
 	}
+	for (guint i = 0; i < n_exposed; i++)
+		allocation->devices[pairs->len + i] = g_strdup(grant->exposed[i]);
 	return allocation;
 }
 

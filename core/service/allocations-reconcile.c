@@ -13,6 +13,7 @@ typedef struct {
 	char *name; /* name of the owner */
 	const char *(*device_of)(const char *slot, gpointer data);
 	char *(*id_of)(const char *const *slots, gpointer data);
+	char **(*exposed_of)(const char *const *slots, gpointer data);
 	gpointer data;
 } Resolver;
 
@@ -49,8 +50,8 @@ void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *
 		return;
 	}
 	mine = g_new(Resolver, 1);
-	*mine = (Resolver){ owner, g_strdup(resolver->owner), resolver->device_of, resolver->id_of,
-			    data };
+	*mine = (Resolver){ owner,	     g_strdup(resolver->owner), resolver->device_of,
+			    resolver->id_of, resolver->exposed_of,	data };
 	g_hash_table_replace(allocations->resolvers, g_strdup(resolver->resource), mine);
 }
 
@@ -569,6 +570,17 @@ static char *adopt_id(const Plan *plan, const Resolver *resolver, char *const *s
 	return g_steal_pointer(&id);
 }
 
+static void adopt_exposed(const Resolver *resolver, char *const *slots, GStrvBuilder *devices)
+{
+	g_auto(GStrv) exposed =
+		resolver->exposed_of && *slots
+			? resolver->exposed_of((const char *const *)slots, resolver->data)
+			: NULL;
+
+	for (guint i = 0; exposed && exposed[i]; i++)
+		g_strv_builder_add(devices, exposed[i]);
+}
+
 /* Makes an allocation of the container's slots that no allocation has.  It may have no slots. */
 static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 			      const Resolver *resolver)
@@ -590,6 +602,7 @@ static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 		g_strv_builder_add(devices, device);
 	}
 	list = g_strv_builder_end(slots);
+	adopt_exposed(resolver, list, devices);
 	allocation = rdmad_allocation_new(adopt_id(plan, resolver, list));
 	allocation->resource = g_strdup(held->resource);
 	allocation->number = ++plan->allocations->last_number;

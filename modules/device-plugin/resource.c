@@ -10,6 +10,7 @@
 #include <rdmad/pods.h>
 #include <rdmad/stats.h>
 
+#include "allocate/allocation-devices.h"
 #include "allocate/preferred.h"
 #include "kubelet/device-list.h"
 #include "kubelet/registration.h"
@@ -172,6 +173,13 @@ static char *id_of(const char *const *slots, gpointer data)
 	return delivery_recall(resource->shared->delivery, resource_name(resource), slots);
 }
 
+static char **exposed_of(const char *const *slots, gpointer data)
+{
+	const Resource *resource = data;
+
+	return allocation_exposed(resource->pool, slots);
+}
+
 static void resolver_set(Resource *resource, gboolean on)
 {
 	const RdmadAllocationResolver resolver = {
@@ -179,6 +187,7 @@ static void resolver_set(Resource *resource, gboolean on)
 		.resource = resource_name(resource),
 		.device_of = on ? device_of : NULL,
 		.id_of = id_of,
+		.exposed_of = exposed_of,
 	};
 
 	rdmad_allocations_set_resolver(rdmad_module_allocations(resource->self), resource->self,

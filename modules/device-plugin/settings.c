@@ -11,6 +11,7 @@
 static gboolean overlap_check(const GPtrArray *resources, const RdmadConfigNode *list,
 			      GError **error);
 
+#define NOT_SET		   (-1)
 #define DEFAULT_NAME	   "rdma/hca"
 #define DEFAULT_COUNT	   1000
 #define DEFAULT_MULTI	   16
@@ -184,13 +185,31 @@ static gboolean limits_parse(ResourceSettings *settings, GError **error)
 	return rdmad_config_parse(node, LIMIT_FIELDS, &settings->limits, error);
 }
 
+/* `expose` of `defaults` is for the resources that know it. */
+static gboolean own_parse(const RdmadConfigNode *node, ResourceSettings *settings, GError **error)
+{
+	const int inherited = settings->expose;
+	gboolean good;
+
+	settings->expose = NOT_SET;
+	good = rdmad_config_parse(node, RESOURCE_FIELDS, settings, error);
+	if (settings->expose == EXPOSE_POOL && settings->mode == MODE_EXCLUSIVE &&
+	    !settings->mode_from)
+		good &= rdmad_config_error(node, "expose", error,
+					   "an exclusive device is of one container alone; "
+					   "\"pool\" is for the other modes");
+	if (settings->expose == NOT_SET)
+		settings->expose = inherited;
+	return good;
+}
+
 static ResourceSettings *resource_parse(const RdmadConfigNode *defaults,
 					const RdmadConfigNode *node, GError **error)
 {
 	g_autoptr(ResourceSettings) settings = resource_settings_new();
 	gboolean good = defaults_parse(defaults, settings, error);
 
-	good &= rdmad_config_parse(node, RESOURCE_FIELDS, settings, error);
+	good &= own_parse(node, settings, error);
 	good &= selector_parse(settings->selectors, &settings->selector, error);
 	good &= limits_parse(settings, error);
 	if (!good || !resource_finish(node, settings, error))

@@ -62,14 +62,15 @@ static void holder_take(const RdmadAllocation *allocation, gpointer data)
 
 	if (!rdmad_allocation_may_move(allocation))
 		return;
-	for (char **id = allocation->devices; *id; id++) {
-		const char *name;
+	/* Exposed devices stay. */
+	for (guint i = 0; allocation->slots[i]; i++) {
+		const char *id = allocation->devices[i], *name;
 
-		if (is_here(away, *id) || !has_function(away, *id, ""))
+		if (is_here(away, id) || !has_function(away, id, ""))
 			continue;
 		name = attachment_name(away, allocation, n++);
-		if (name || !g_hash_table_contains(away->away, *id))
-			g_hash_table_replace(away->away, g_strdup(*id), g_strdup(name));
+		if (name || !g_hash_table_contains(away->away, id))
+			g_hash_table_replace(away->away, g_strdup(id), g_strdup(name));
 	}
 }
 

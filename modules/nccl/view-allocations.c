@@ -121,6 +121,11 @@ static void add_attachment(NcclView *view, NcclAddresses **addresses, const Nccl
 
 /* ---- views ---- */
 
+static gboolean has_exposed(const RdmadAllocation *allocation)
+{
+	return g_strv_length(allocation->devices) > g_strv_length(allocation->slots);
+}
+
 NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory *inventory,
 				   gboolean host_network, const NcclNetwork *network,
 				   const NcclMoved *moved)
@@ -135,6 +140,8 @@ NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory 
 	for (guint i = 0; i < allocations->len; i++) {
 		const RdmadAllocation *allocation = allocations->pdata[i];
 
+		if (has_exposed(allocation))
+			view->allocated = FALSE;
 		for (guint d = 0; allocation->devices[d]; d++)
 			add_device(view, rdmad_inventory_lookup(inventory, allocation->devices[d]));
 		for (guint a = 0; a < allocation->n_attachments; a++)

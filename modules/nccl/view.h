@@ -25,7 +25,8 @@ typedef struct {
 	GPtrArray *gpus;	  /* RdmadGpu, in the order of their addresses */
 	NcclAddresses *addresses; /* NULL: unknown */
 	char **default_netdevs;	  /* never NULL */
-	gboolean allocated; /* the devices were allocated: each is used, or the plan says why not */
+	gboolean allocated; /* the devices were allocated: each is used, or the plan says why not;
+			     * FALSE if the container can open others as well */
 	gboolean cut;	    /* the node has more devices than NCCL_VIEW_DEVICES */
 } NcclView;
 

@@ -40,6 +40,13 @@ AUTO = CONFIG.replace('network = "host";', "")
 SHARED = AUTO.replace('mode = "exclusive"; selectors = { names = ( "mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3" )',
                       'mode = "shared"; count = 4; selectors = { names = "mlx5_0"')
 
+POOL = """
+modules = {
+  device-plugin = { resources = ( { name = "rdma/hca"; expose = "pool"; } ); };
+  nccl = { network = "host"; };
+};
+"""
+
 LOCAL = "  |-- %s\n     /32 host LOCAL\n"    # of fib_trie
 
 
@@ -328,6 +335,28 @@ class NcclTest(PluginCase):
         self.wait_conf(allocation, NCCL_IB_HCA=f'={self.allocations()[allocation]["device_names"][0]}:1')
         with open(self.path(allocation, "nccl.conf")) as file:
             self.assertIn("# Refused: the container's network is not known yet", file.read())
+
+    def test_a_container_with_all_devices_has_the_rails_of_the_node(self):
+        """With the slot of any of them, also after the loss of the database."""
+        self.start_kubelet()
+        self.start_daemon(POOL, "--module=nccl")
+        self.wait_ready(1000, "rdma/hca")
+        rails = {"NCCL_IB_HCA": "=" + ",".join(f"mlx5_{n}:1" for n in range(8)), "NCCL_IB_GID_INDEX": "3"}
+        for name, value in rails.items():
+            self.assertIn(f"{name}='{value}'", self.ask("nccl-env")["text"])
+        allocations = [self.allocate("rdma/hca", pod=f"ml/train-{n}") for n in range(2)]
+        self.wait_for(lambda: all(held["pod"] for held in self.allocations().values()), "the pods")
+        for again in (False, True):
+            for allocation in allocations:
+                held = self.allocations()[allocation]
+                self.assertEqual((len(held["slots"]), len(set(held["device_names"]))), (1, 11))
+                self.wait_conf(allocation, **rails)
+            if not again:
+                self.end_daemon()
+                shutil.rmtree(os.path.join(self.dir, "state"))
+                self.start_daemon(POOL, "--module=nccl")
+                self.wait_ready(1000, "rdma/hca")
+                self.wait_for(lambda: set(self.allocations()) == set(allocations), "the allocations")
 
     def test_two_resources_of_a_container_share_a_plan(self):
         self.start()

@@ -81,6 +81,8 @@ class LingjunTest(SeedCase):
         grant = self.kubelet.allocate("default/hps-benchmark", "rdma/hca", 1, "hps-benchmark")
         self.check_usable(grant)
         self.assertEqual(self.nodes(grant), self.all_nodes())
+        held = self.allocations()[grant.reply.envs["RDMAD_ALLOCATION"]]
+        self.assertEqual(len(set(held["device_names"])), len(self.all_nodes()))
 
     def test_with_the_switch_only_pods_of_the_hosts_network_start(self):
         runtime = Runtime(os.path.join(self.dir, "cri.sock"))

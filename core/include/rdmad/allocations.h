@@ -34,6 +34,7 @@
 #include <rdmad/types.h>
 
 #define RDMAD_ALLOCATION_MAX_SLOTS	 1024u
+#define RDMAD_ALLOCATION_MAX_EXPOSED	 1024u
 #define RDMAD_ALLOCATION_MAX_ATTACHMENTS 64u
 
 /* A network interface or RDMA device of an allocation in its pod's network namespace. */
@@ -50,9 +51,10 @@ struct RdmadAllocation {
 	char *id;	/* 16 lower-case hex digits, random; safe as a file name */
 	char *resource; /* "rdma/hca" */
 	char **slots;	/* as advertised to kubelet, sorted */
-	char **devices; /* stable id behind each slot, same order, same length */
-	char *owner;	/* name of the module that granted it */
-	char *mode;	/* "shared", "exclusive", "shared-multi" (each slot becomes its own
+	char **devices; /* stable id behind each slot, in the same order; then those of exposed devices,
+			 * which the container can open without a slot */
+	char *owner; /* name of the module that granted it */
+	char *mode;  /* "shared", "exclusive", "shared-multi" (each slot becomes its own
 		     * interface); NULL: unknown */
 	char *pod_namespace, *pod_name; /* NULL until podresources lists the pod */
 	char *pod_cgroup; /* path relative to the sysroot, with the pod's UID at its end; NULL until
@@ -73,7 +75,7 @@ RDMAD_API const RdmadAllocation *rdmad_allocation_ref(const RdmadAllocation *all
 RDMAD_API void rdmad_allocation_unref(const RdmadAllocation *allocation);
 typedef const RdmadAllocation RdmadAllocationRef;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadAllocationRef, rdmad_allocation_unref)
-/* Returns whether a slot of the allocation is on the device. */
+/* Returns whether a slot of the allocation is on the device, or the device is exposed. */
 RDMAD_API gboolean rdmad_allocation_has_device(const RdmadAllocation *allocation,
 					       const char *device_id);
 /* Returns whether CNI may have moved devices of the allocation into its pod: it has them alone, or has attachments.
@@ -88,13 +90,16 @@ typedef struct {
 	const char *mode;	    /* may be NULL */
 	gint64 asked_us; /* monotonic time of kubelet's request; a List requested before it proves
 			  * nothing; 0: any List counts */
+	const char *const
+		*exposed; /* ids of further devices that the container can open; NULL: none */
 } RdmadGrant;
 
 /*
  * Gives the slots to a new holder, and returns its allocation and a reference to it.  Allocations of
  * holders that have ended are ended in the same transaction.  A slot whose holder lives, or may live, is
  * refused in mode "exclusive"; in other modes it is given, with a warning in the event log.
- * RDMAD_ERROR_INVALID: no slot, too many slots, a duplicate slot, or not one device for each slot;
+ * RDMAD_ERROR_INVALID: no slot, too many slots or exposed devices, a duplicate slot, or not one device for
+ * each slot;
  * RDMAD_ERROR_BUSY: the holder of an exclusive slot lives or may live, and is named; RDMAD_ERROR_FAILED:
  * the allocation was not written.
  */
@@ -179,6 +184,9 @@ typedef struct {
 	/* Returns the id of the lost allocation of exactly these slots (sorted), g_free(), or NULL if it is
 	 * unknown.  May be NULL. */
 	char *(*id_of)(const char *const *slots, gpointer data);
+	/* Returns the ids of the exposed devices of an allocation of these slots, g_strfreev(), or NULL.  May
+	 * be NULL. */
+	char **(*exposed_of)(const char *const *slots, gpointer data);
 } RdmadAllocationResolver;
 
 /* Sets the resolver of its resource, or removes it if `device_of` is NULL.  `resolver` is copied, and

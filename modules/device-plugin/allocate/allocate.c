@@ -5,6 +5,7 @@
 #include <rdmad/error.h>
 #include <rdmad/log.h>
 
+#include "allocate/allocation-devices.h"
 #include "allocate/answer.h"
 #include "deviceplugin.pb-c.h"
 #include "kubelet/unpack.h"
@@ -127,6 +128,8 @@ static RdmadGrantCall container_grant(const Allocator *by, const AllocateCall *c
 					 .resource = settings->name,
 					 .slots = slots,
 					 .devices = devices,
+					 .exposed = (const char *const *)allocation_exposed(
+						 call->pool, slots),
 					 .mode = resource_modes[settings->mode],
 					 .asked_us = call->arrived_us,
 				 } };
@@ -138,6 +141,7 @@ static void grant_clear(gpointer data)
 
 	g_free((gpointer)grant->grant.slots);
 	g_free((gpointer)grant->grant.devices);
+	g_strfreev((char **)grant->grant.exposed);
 	rdmad_allocation_unref(grant->allocation);
 	g_clear_error(&grant->error);
 }

@@ -9,6 +9,14 @@ static void device_add(GPtrArray *devices, const PoolDevice *device)
 		g_ptr_array_add(devices, (gpointer)device->dev);
 }
 
+/* An exclusive device is of one container alone, also where `defaults` or a label of the node set the rest. */
+static gboolean exposes_all(const Pool *pool)
+{
+	const ResourceSettings *settings = pool_settings(pool);
+
+	return settings->expose == EXPOSE_POOL && settings->mode != MODE_EXCLUSIVE;
+}
+
 GPtrArray *allocation_devices(const Pool *pool, const RdmadAllocation *allocation)
 {
 	GPtrArray *devices = g_ptr_array_new();
@@ -18,10 +26,39 @@ GPtrArray *allocation_devices(const Pool *pool, const RdmadAllocation *allocatio
 
 		device_add(devices, slot ? slot->device : NULL);
 	}
-	if (pool_settings(pool)->expose == EXPOSE_POOL)
+	if (exposes_all(pool))
 		for (guint i = 0; i < pool_device_count(pool); i++)
 			device_add(devices, pool_device(pool, i));
 	return devices;
+}
+
+static gboolean is_behind(const Pool *pool, const char *const *slots, const PoolDevice *device)
+{
+	for (guint i = 0; slots[i]; i++) {
+		const Slot *slot = pool_find(pool, slots[i]);
+
+		if (slot && slot->device == device)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+char **allocation_exposed(const Pool *pool, const char *const *slots)
+{
+	GPtrArray *ids;
+
+	if (!exposes_all(pool))
+		return NULL;
+	ids = g_ptr_array_new();
+	for (guint i = 0; i < pool_device_count(pool) && ids->len < RDMAD_ALLOCATION_MAX_EXPOSED;
+	     i++) {
+		const PoolDevice *device = pool_device(pool, i);
+
+		if (device->dev && !is_behind(pool, slots, device))
+			g_ptr_array_add(ids, g_strdup(device->id));
+	}
+	g_ptr_array_add(ids, NULL);
+	return (char **)g_ptr_array_free(ids, FALSE);
 }
 
 gboolean resource_settings_wants(const ResourceSettings *settings, RdmadChardevKind kind)

@@ -10,6 +10,10 @@
  * other devices of the pool follow.  Absent devices are left out.  Borrowed from the pool. */
 GPtrArray *allocation_devices(const Pool *pool, const RdmadAllocation *allocation);
 
+/* Returns the ids of the other devices of the pool that a container with these slots gets, at most
+ * RDMAD_ALLOCATION_MAX_EXPOSED, g_strfreev(); NULL without `expose = "pool"`. */
+char **allocation_exposed(const Pool *pool, const char *const *slots);
+
 /* Returns whether the resource includes device files of this kind. */
 gboolean resource_settings_wants(const ResourceSettings *settings, RdmadChardevKind kind);
 /* Returns the path of the first device file of that kind; NULL if there is none, or if the

@@ -179,7 +179,8 @@ export function holdersByDevice(allocations) {
 		const { namespace, resource } = allocation, pod = allocation.pod ?? "a pod not yet known";
 
 		for (const id of new Set(allocation.device_ids)) {
-			const slots = allocation.device_ids.filter((other) => other === id).length;
+			// Behind the devices of the slots are those that the container can open without one.
+			const slots = allocation.slots.filter((slot, i) => allocation.device_ids[i] === id).length;
 
 			holders.set(id, [...holders.get(id) ?? [], { namespace, pod, resource, slots }]);
 		}

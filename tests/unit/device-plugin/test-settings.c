@@ -69,7 +69,7 @@ static void test_defaults_are_for_resources_that_do_not_say_otherwise(void)
 	g_autoptr(PluginSettings) settings = fixture_settings(
 		"defaults = { expose = \"pool\"; permissions = \"rwm\"; }; resources = ( "
 		"{ name = \"a/b\"; permissions = \"r\"; }, "
-		"{ name = \"c/d\"; selectors = { names = \"x\"; }; } );",
+		"{ name = \"c/d\"; mode = \"exclusive\"; selectors = { names = \"x\"; }; } );",
 		&error);
 	g_autoptr(PluginSettings) alone =
 		fixture_settings("defaults = { expose = \"pool\"; };", NULL);
@@ -135,6 +135,9 @@ static const BadCase BAD[] = {
 	{ "a count for exclusive",
 	  "resources = ( { name = \"a/b\"; mode = \"exclusive\"; count = 2; } );",
 	  "one slot a device" },
+	{ "all devices for exclusive",
+	  "resources = ( { name = \"a/b\"; mode = \"exclusive\"; expose = \"pool\"; } );",
+	  "one container alone" },
 	{ "a count for shared-multi",
 	  "resources = ( { name = \"a/b\"; mode = \"shared-multi\"; count = 2; } );",
 	  "multi_count" },
