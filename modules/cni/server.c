@@ -499,7 +499,7 @@ static const RdmadMessageOps peer_ops = { peer_message, peer_closed };
 
 /* A DEL without an attachment has no effect, unless the attachment is being made: most are of a runtime whose
  * ADDs failed without rdmad.  A record of another boot or namespace than the current attachment belongs to an
- * earlier attachment. */
+ * earlier attachment.  A record without a boot, which earlier versions wrote, may be of this one. */
 static gboolean spooled_has_effect(const CniServer *server, const CniMessage *read,
 				   const CniOperation *op)
 {
@@ -508,7 +508,8 @@ static gboolean spooled_has_effect(const CniServer *server, const CniMessage *re
 
 	if (!existing)
 		return is_being_made(server, op->key);
-	return !((existing->boot && g_strcmp0(read->boot_id, existing->boot) != 0 &&
+	return !((existing->boot && read->boot_id[0] != '\0' &&
+		  g_strcmp0(read->boot_id, existing->boot) != 0 &&
 		  g_strcmp0(existing->boot, cni->boot) == 0) ||
 		 (read->netns_inode && (read->netns_inode != existing->netns_id.inode ||
 					read->netns_device != existing->netns_id.device)));

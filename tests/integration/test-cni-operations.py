@@ -24,7 +24,7 @@ from processes import has_ended
 
 ONE, OTHER = NICS
 POD = "K8S_POD_NAMESPACE=ml;K8S_POD_NAME=job-0"
-SUM = slice(72, 80)     # in CniSpoolHead of modules/cni/shim/message.h
+BOOT, SUM = slice(32, 72), slice(72, 80)    # in CniSpoolHead of modules/cni/shim/message.h
 HOST_LOCAL = {"type": "host-local", "subnet": "192.0.2.0/24"}
 
 # Writes down each call; WAIT, FAIL and LATE are files that a test makes.
@@ -92,6 +92,12 @@ def fnv(octets):
     for octet in octets:
         total = (total ^ octet) * 0x100000001b3 & 0xffffffffffffffff
     return total
+
+
+def summed(record):
+    record[SUM] = bytes(8)
+    record[SUM] = fnv(record).to_bytes(8, sys.byteorder)
+    return record
 
 
 class Operations(CniCase):
@@ -350,9 +356,18 @@ class Leftovers(Operations):
         self.assertEqual(octets.count(b"c-000000"), 1)
         for number in range(1, n):
             other = bytearray(octets.replace(b"c-000000", b"c-%06d" % number))
-            other[SUM] = bytes(8)
-            other[SUM] = fnv(other).to_bytes(8, sys.byteorder)
-            (self.spool / f"{number:032x}").write_bytes(other)
+            (self.spool / f"{number:032x}").write_bytes(summed(other))
+
+    def test_a_record_without_a_boot_may_be_of_this_one(self):
+        self.spool_delete()
+        (record,) = self.spool.iterdir()
+        octets = bytearray(record.read_bytes())
+        octets[BOOT] = bytes(40)
+        record.write_bytes(summed(octets))
+        self.start_daemon()
+        until(lambda: not list(self.spool.iterdir()), "the DEL")
+        self.assertEqual([call[:2] for call in self.calls("DEL")], [["DEL", "c-a"]])
+        self.assertNothingLeft()
 
     def test_many_records_are_listed_once(self):
         """Those without an attachment are dropped, and the other one is done before an ADD."""

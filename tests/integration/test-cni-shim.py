@@ -362,6 +362,21 @@ class TestSpool(ShimCase):
         self.assert_error(self.run_shim("DEL"), 5, contains="cannot be kept")
         self.assertEqual(list(elsewhere.iterdir()), [])
 
+    def test_a_record_names_the_boot_or_the_del_fails(self):
+        statuses = set()
+        for limit in range(4, 12):
+            with self.subTest(limit=limit):
+                done = self.run_shim("DEL", before=["bash", "-c", f'ulimit -n {limit}; exec "$0"'])
+                statuses.add(done.returncode)
+                if done.returncode == 0:
+                    record, = self.records()
+                    boot = SPOOLED.unpack_from(record.read_bytes())[7]
+                    self.assertEqual(boot.split(b"\0")[0].decode(), boot_id())
+                else:
+                    self.assertEqual(self.records(), [])
+            shutil.rmtree(self.spool.parent, ignore_errors=True)
+        self.assertEqual(statuses, {0, 1})
+
 
 def traceable():
     if not shutil.which("strace"):

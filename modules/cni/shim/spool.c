@@ -17,17 +17,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BOOT_ID	    "/proc/sys/kernel/random/boot_id"
-#define RECORDS_MAX 10000
+#define BOOT_ID	       "/proc/sys/kernel/random/boot_id"
+#define BOOT_ID_LENGTH 36
+#define RECORDS_MAX    10000
 
-static void boot_id_read(char *boot_id)
+/* A record without the boot's identity could be of an earlier boot, whose namespaces are gone. */
+static int boot_id_read(char *boot_id)
 {
 	const int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, boot_id, 36);
+	const ssize_t n = fd < 0 ? -1 : read(fd, boot_id, BOOT_ID_LENGTH);
+	const int errnum = n < 0 ? errno : EIO;
 
-	boot_id[n < 0 ? 0 : n] = '\0';
 	if (fd >= 0)
 		close(fd);
+	if (n == BOOT_ID_LENGTH)
+		return 0;
+	errno = errnum;
+	return -1;
 }
 
 static uint64_t variable_sum(uint64_t sum, const char *name)
@@ -86,7 +92,8 @@ static int record_put(int fd, const ShimRequest *request)
 			      .netns_device = request->netns_device,
 			      .netns_inode = request->netns_inode };
 
-	boot_id_read(head.boot_id);
+	if (boot_id_read(head.boot_id) < 0)
+		return -1;
 	head.sum = fnv(FNV_BEGIN, &head, sizeof(head));
 	head.sum = fnv(head.sum, request->environment, request->environment_size);
 	head.sum = fnv(head.sum, request->input, request->input_size);
