@@ -464,6 +464,24 @@ class TestInstall(ShimCase):
             self.assertEqual(done.returncode, 0)
             self.assertIn(b"supportedVersions", running.communicate(b"{}")[0])
 
+    def test_the_file_of_another_with_the_same_pid_stays(self):
+        """The other one is in another PID namespace, and writes its file."""
+        make = f'echo begun >{self.directory}/.rdmad-cni.$$; exec "$0" --install {self.directory}'
+        done = subprocess.run(["bash", "-c", make, SHIM], capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual((self.directory / "rdmad-cni").read_bytes(), Path(SHIM).read_bytes())
+        left, = self.directory.glob(".rdmad-cni.*")
+        self.assertEqual(left.read_text(), "begun\n")
+
+    def test_what_killed_ones_have_left_is_removed_when_it_is_old(self):
+        kept = ("rdmad-cni", ".rdmad-cni.bak", ".rdmad-cni.", ".other.77", ".rdmad-cni.5")
+        for name in (*kept, ".rdmad-cni.77", ".rdmad-cni.0123456789abcdef"):
+            (self.directory / name).touch()
+            if name != ".rdmad-cni.5":
+                os.utime(self.directory / name, (0, 0))
+        subprocess.run([SHIM, "--install", self.directory], check=True)
+        self.assertEqual({p.name for p in self.directory.iterdir()}, set(kept))
+
     def test_a_directory_that_is_none_is_an_error(self):
         done = subprocess.run([SHIM, "--install", self.directory / "x"], capture_output=True,
                               check=False)

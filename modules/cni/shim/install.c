@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Installs by rename, so that a runtime starts either the old plugin or the new one. */
+/* Installs by rename, so that a runtime starts either the old plugin or the new one.  Installers in
+ * several PID namespaces may have one directory, and the same PID. */
 #include "shim/rdmad-cni.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define NAME "rdmad-cni"
+#define NAME   "rdmad-cni"
+#define PREFIX "." NAME "."
+#define OLD_S  3600 /* since the last write of a file that is no longer being written */
 
 static int copy(int from, int to)
 {
@@ -28,35 +34,72 @@ static int copy(int from, int to)
 	return fchmod(to, 0755) == 0 && fsync(to) == 0 ? 0 : -1;
 }
 
-static int copy_to(int directory, const char *temporary)
+static int copy_to(int to)
 {
 	const int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	const int to = from < 0
-			       ? -1
-			       : openat(directory, temporary,
-					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
-	const int status = to < 0 ? -1 : copy(from, to);
+	const int status = from < 0 ? -1 : copy(from, to);
 	const int errnum = errno;
 
 	if (from >= 0)
 		close(from);
-	if (to >= 0)
-		close(to);
 	errno = errnum;
 	return status;
+}
+
+/* A name that exists is another installer's. */
+static int temporary_open(int directory, char *temporary, size_t size)
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -1;
+	snprintf(temporary, size, PREFIX "%016llx", (unsigned long long)random);
+	return openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		      0700);
+}
+
+/* An installer whose file is removed although it still runs fails in its rename. */
+static int is_leftover(int directory, const char *name)
+{
+	const char *suffix = name + sizeof(PREFIX) - 1;
+	struct stat st;
+
+	return strncmp(name, PREFIX, sizeof(PREFIX) - 1) == 0 && *suffix != '\0' &&
+	       suffix[strspn(suffix, "0123456789abcdef")] == '\0' &&
+	       fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_mtime < time(NULL) - OLD_S;
+}
+
+/* Removes the files of installers that were killed, which nobody else would. */
+static void leftovers_remove(int directory)
+{
+	const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *files = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!files && fd >= 0)
+		close(fd);
+	for (const struct dirent *entry; files && (entry = readdir(files));)
+		if (is_leftover(directory, entry->d_name))
+			unlinkat(directory, entry->d_name, 0);
+	if (files)
+		closedir(files);
 }
 
 static int install_at(int directory)
 {
 	char temporary[64];
-	int errnum;
+	int to, status, errnum;
 
-	snprintf(temporary, sizeof(temporary), "." NAME ".%d", (int)getpid());
-	unlinkat(directory, temporary, 0);
-	if (copy_to(directory, temporary) == 0 &&
-	    renameat(directory, temporary, directory, NAME) == 0)
-		return fsync(directory);
+	leftovers_remove(directory);
+	to = temporary_open(directory, temporary, sizeof(temporary));
+	if (to < 0)
+		return -1;
+	status = copy_to(to);
 	errnum = errno;
+	close(to);
+	if (status == 0 && renameat(directory, temporary, directory, NAME) == 0)
+		return fsync(directory);
+	errnum = status < 0 ? errnum : errno;
 	unlinkat(directory, temporary, 0);
 	errno = errnum;
 	return -1;
