@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ACK eRDMA Controller: the values of its Helm chart, or its config.json
+ * ACK eRDMA Controller: the values of its Helm chart, the parameters of its add-on, or its config.json
+ *
+ * The chart has the agent's settings in a group, the add-on beside the others, and config.json not at all: they
+ * are arguments of the agent, of which source.c makes a group.
  *
  * The agent's settings become the module erdma and aliyun/erdma.  The controller itself, which makes and
  * attaches network interfaces by the cloud's API, stays as it is.
@@ -13,6 +16,7 @@
 #define RESOURCE "erdma"
 
 typedef struct {
+	const char *prefer_path, *exposed_path;
 	const char *prefer;
 	gboolean all;
 	const json_t *exposed;
@@ -61,12 +65,15 @@ static const RdmadImportField CONTROLLER_FIELDS[] = {
 	{ .key = NULL },
 };
 
+static gboolean has_agent_keys(const json_t *object)
+{
+	return rdmad_import_get(object, "preferDriver") ||
+	       rdmad_import_get(object, "allocateAllDevices");
+}
+
 gboolean rdmad_import_is_erdma(const json_t *config)
 {
-	const json_t *agent = rdmad_import_get(config, "agent");
-
-	return rdmad_import_get(agent, "preferDriver") ||
-	       rdmad_import_get(agent, "allocateAllDevices") ||
+	return has_agent_keys(rdmad_import_get(config, "agent")) || has_agent_keys(config) ||
 	       rdmad_import_get(config, "manageNonOwnedENIs") ||
 	       rdmad_import_get(config, "enableDevicePlugin") ||
 	       rdmad_import_get(rdmad_import_get(config, "config"), "localERIDiscovery");
@@ -108,15 +115,15 @@ static gboolean exposed_add(const char *entry, GPtrArray *names)
 	return TRUE;
 }
 
-static gboolean names_check(RdmadImport *import, const GPtrArray *names, GError **error)
+static gboolean names_check(RdmadImport *import, const GPtrArray *names, const char *path,
+			    GError **error)
 {
 	for (guint i = 0; i < names->len; i++) {
 		g_autoptr(GError) wrong = NULL;
 		g_autofree char *name = rdmad_import_convert_pattern(names->pdata[i], &wrong);
 
 		if (!name)
-			return rdmad_import_error(import, error, "agent.exposedLocalERIs", "%s",
-						  wrong->message);
+			return rdmad_import_error(import, error, path, "%s", wrong->message);
 	}
 	return TRUE;
 }
@@ -131,16 +138,16 @@ static gboolean import_exposed(RdmadImport *import, const Agent *agent,
 		const char *entry = json_string_value(json_array_get(agent->exposed, i));
 
 		if (!entry)
-			return rdmad_import_error(import, error, "agent.exposedLocalERIs",
+			return rdmad_import_error(import, error, agent->exposed_path,
 						  "an entry is not text");
 		if (!exposed_add(entry, names))
-			rdmad_import_lose(import, "agent.exposedLocalERIs",
+			rdmad_import_lose(import, agent->exposed_path,
 					  "an entry for one instance: give that node a selector "
 					  "`names` in a drop-in of its own");
 	}
-	if (!names_check(import, names, error) || names->len == 0)
+	if (!names_check(import, names, agent->exposed_path, error) || names->len == 0)
 		return names->len == 0;
-	rdmad_import_mind(import, "agent.exposedLocalERIs", "a slot gave all devices with it");
+	rdmad_import_mind(import, agent->exposed_path, "a slot gave all devices with it");
 	resource->all_devices = TRUE;
 	g_ptr_array_add(names, NULL);
 	rdmad_import_group_add(resource->groups->pdata[0], "names",
@@ -149,12 +156,13 @@ static gboolean import_exposed(RdmadImport *import, const Agent *agent,
 }
 
 /* "" means "auto": the choice depends on the GPUs if the driver is not loaded yet. */
-static gboolean import_driver(RdmadImport *import, const char *prefer, GError **error)
+static gboolean import_driver(RdmadImport *import, const Agent *agent, GError **error)
 {
+	const char *prefer = agent->prefer;
 	static const char *const known[] = { "default", "compat", "ofed", NULL };
 
 	if (prefer[0] != '\0' && !g_strv_contains(known, prefer))
-		return rdmad_import_error(import, error, "agent.preferDriver",
+		return rdmad_import_error(import, error, agent->prefer_path,
 					  "\"%s\" is not one of \"default\", \"compat\", \"ofed\"",
 					  prefer);
 	g_free(import->erdma_driver);
@@ -165,16 +173,22 @@ static gboolean import_driver(RdmadImport *import, const char *prefer, GError **
 	return TRUE;
 }
 
-static gboolean import_agent(RdmadImport *import, const json_t *values, GError **error)
+/* `group` is the path of the settings, or "" if they are beside the controller's. */
+static gboolean import_agent(RdmadImport *import, const char *group, const json_t *values,
+			     GError **error)
 {
-	Agent agent = { .prefer = "" };
+	Agent agent = {
+		.prefer_path = *group ? "agent.preferDriver" : "preferDriver",
+		.exposed_path = *group ? "agent.exposedLocalERIs" : "exposedLocalERIs",
+		.prefer = "",
+	};
 	RdmadImportResource *resource = resource_get(import, error);
 
-	if (!resource || !rdmad_import_read(import, "agent", values, AGENT_FIELDS, &agent, error))
+	if (!resource || !rdmad_import_read(import, group, values, AGENT_FIELDS, &agent, error))
 		return FALSE;
 	resource->all_devices = agent.all;
 	return import_exposed(import, &agent, resource, error) &&
-	       import_driver(import, agent.prefer, error);
+	       import_driver(import, &agent, error);
 }
 
 static gboolean import_controller(RdmadImport *import, const char *path, const json_t *config,
@@ -187,9 +201,35 @@ static gboolean import_controller(RdmadImport *import, const char *path, const j
 	if (!controller.device_plugin)
 		rdmad_import_lose(import, "enableDevicePlugin",
 				  "false: remove the resource below if nothing is to offer it");
-	if (!import->erdma_driver)
+	if (!import->erdma_driver) {
 		import->erdma_driver = g_strdup("auto");
+		rdmad_import_mind(
+			import, "agent",
+			"its arguments --prefer-driver and --allocate-all-devices are not "
+			"here: import its DaemonSet too, or set prefer_driver and expose");
+	}
 	return resource_get(import, error) != NULL;
+}
+
+static gboolean is_agent_key(const char *key)
+{
+	for (const RdmadImportField *field = AGENT_FIELDS; field->key; field++)
+		if (g_ascii_strcasecmp(field->key, key) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* The settings of both are in one object. */
+static gboolean import_flat(RdmadImport *import, const json_t *values, GError **error)
+{
+	json_auto_t *agent = json_object(), *controller = json_object();
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)values, key, value)
+		json_object_set(is_agent_key(key) ? agent : controller, key, value);
+	return import_agent(import, "", agent, error) &&
+	       import_controller(import, "", controller, error);
 }
 
 gboolean rdmad_import_erdma(RdmadImport *import, GError **error)
@@ -198,7 +238,9 @@ gboolean rdmad_import_erdma(RdmadImport *import, GError **error)
 	const json_t *agent = rdmad_import_get(values, "agent");
 	const json_t *config = rdmad_import_get(values, "config");
 
-	if (agent && !import_agent(import, agent, error))
+	if (!agent && !config && has_agent_keys(values))
+		return import_flat(import, values, error);
+	if (agent && !import_agent(import, "agent", agent, error))
 		return FALSE;
 	if (config)
 		return import_controller(import, "config", config, error);

@@ -76,7 +76,8 @@ static GPtrArray *yaml_parse(const char *place, const char *text, gsize size, GE
  *
  * A ConfigMap may hold one configuration a key, for different nodes or with other files beside it; a
  * file may have several ConfigMaps, one for each plugin, and the manifests of everything else.
- * NVIDIA's network operator has the configurations in its own NicClusterPolicy.
+ * NVIDIA's network operator has the configurations in its own NicClusterPolicy, and the eRDMA controller has
+ * the settings of its agent in the arguments of a DaemonSet.
  */
 
 #define LIST_DEPTH_MAX 4u
@@ -84,7 +85,8 @@ static GPtrArray *yaml_parse(const char *place, const char *text, gsize size, GE
 typedef struct {
 	const RdmadImportOptions *options;
 	GPtrArray *sources;
-	GString *keys; /* seen in ConfigMaps, for messages */
+	GString *keys;	 /* seen in ConfigMaps, for messages */
+	guint n_daemons; /* sources that are no ConfigMap's */
 } Finder;
 
 static void source_free(gpointer data)
@@ -211,6 +213,92 @@ static gboolean find_in_policy(Finder *finder, const json_t *object, GError **er
 	return TRUE;
 }
 
+/* ---- DaemonSet of the eRDMA controller: the arguments of its agent ---- */
+
+/* Returns the name of an argument with one or two dashes, or NULL. */
+static const char *argument_name(const char *word)
+{
+	if (word[0] != '-')
+		return NULL;
+	return word + (word[1] == '-' ? 2 : 1);
+}
+
+/* `next` is the word after the argument. */
+static void argument_read(const char *name, const char *next, json_t *agent)
+{
+	const char *equals = strchr(name, '=');
+	g_autofree char *key = g_strndup(name, equals ? (gsize)(equals - name) : strlen(name));
+	const char *value = equals ? equals + 1 : next;
+
+	if (g_str_equal(key, "prefer-driver"))
+		json_object_set_new(agent, "preferDriver", json_string(value ?: ""));
+	if (g_str_equal(key, "allocate-all-devices"))
+		json_object_set_new(agent, "allocateAllDevices",
+				    json_boolean(!equals ||
+						 g_ascii_strcasecmp(value, "true") == 0 ||
+						 g_ascii_strcasecmp(value, "t") == 0 ||
+						 g_str_equal(value, "1")));
+}
+
+static json_t *container_agent(const json_t *container)
+{
+	json_auto_t *words = json_array();
+	json_t *agent = json_object();
+
+	json_array_extend(words, json_object_get(container, "command"));
+	json_array_extend(words, json_object_get(container, "args"));
+	for (gsize i = 0; i < json_array_size(words); i++) {
+		const char *word = json_string_value(json_array_get(words, i)) ?: "";
+		const char *name = argument_name(word);
+
+		if (name)
+			argument_read(name, json_string_value(json_array_get(words, i + 1)), agent);
+	}
+	return agent;
+}
+
+/* Of the agents without arguments, which have the defaults, the controller's has this program. */
+static gboolean is_agent(const json_t *object, const json_t *container, const json_t *agent)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	const char *name = json_string_value(json_object_get(metadata, "name")) ?: "";
+	const json_t *command = json_object_get(container, "command");
+	const char *program = json_string_value(json_array_get(command, 0)) ?: "";
+
+	return json_object_size(agent) ||
+	       (strstr(name, "erdma") && g_str_has_suffix(program, "/agent"));
+}
+
+/* Adds the source before the others, which are read with regard to the agent. */
+static void daemon_add(Finder *finder, const json_t *object, json_t *agent)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	const char *name = json_string_value(json_object_get(metadata, "name"));
+	g_autofree char *label = g_strconcat("DaemonSet", name ? "/" : NULL, name, NULL);
+	json_auto_t *config = json_pack("{s:O}", "agent", agent);
+
+	if (!json_object_get(agent, "preferDriver"))
+		json_object_set_new(agent, "preferDriver", json_string(""));
+	source_add(finder, label, config);
+	g_ptr_array_insert(finder->sources, 0,
+			   g_ptr_array_steal_index(finder->sources, finder->sources->len - 1));
+	finder->n_daemons++;
+}
+
+static void find_in_daemon_set(Finder *finder, const json_t *object)
+{
+	const json_t *template = json_object_get(json_object_get(object, "spec"), "template");
+	const json_t *containers = json_object_get(json_object_get(template, "spec"), "containers");
+
+	for (gsize i = 0; i < json_array_size(containers); i++) {
+		const json_t *container = json_array_get(containers, i);
+		json_auto_t *agent = container_agent(container);
+
+		if (is_agent(object, container, agent))
+			daemon_add(finder, object, agent);
+	}
+}
+
 /* ---- any document ---- */
 
 static gboolean find_in_document(Finder *finder, json_t *document, guint depth, GError **error)
@@ -222,6 +310,8 @@ static gboolean find_in_document(Finder *finder, json_t *document, guint depth, 
 		return find_in_map(finder, document, error);
 	if (g_strcmp0(kind, "NicClusterPolicy") == 0)
 		return find_in_policy(finder, document, error);
+	if (g_strcmp0(kind, "DaemonSet") == 0)
+		find_in_daemon_set(finder, document);
 	if (!kind && is_config(document))
 		source_add(finder, NULL, document);
 	if (!kind || !g_str_has_suffix(kind, "List") || depth == LIST_DEPTH_MAX)
@@ -252,7 +342,7 @@ static gboolean found_some(const Finder *finder, GError **error)
 {
 	g_autofree char *why = NULL;
 
-	if (finder->sources->len)
+	if (finder->sources->len > (finder->options->key ? finder->n_daemons : 0))
 		return TRUE;
 	if (!finder->options->key)
 		return finder_refuse(finder, error,

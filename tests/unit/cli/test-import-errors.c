@@ -84,6 +84,9 @@ static void test_other_files_are_said_to_be_no_configuration(void)
 		{ "{'a': 1}", "x: neither configList" },
 		{ "[1]", "x: neither configList" },
 		{ "kind: Pod\n", "x: neither configList" },
+		{ "kind: DaemonSet\nspec: { template: { spec: { containers: [7, { command: x }] } "
+		  "} }\n",
+		  "x: neither configList" },
 		{ "kind: ConfigMap\ndata: 7\n", "x: neither configList" },
 		{ "kind: ConfigMap\ndata:\n  a: '{}'\n", "x: neither configList" },
 		{ "{'configList': []}", "x: no resource in it that rdmad could offer" },

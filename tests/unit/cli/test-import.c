@@ -268,6 +268,57 @@ static void test_config_maps_of_two_plugins_become_one_file(void)
 		strstr(config, "# two/config.json: configList[0]\n\t\t\t\tname = \"rdma/b\""));
 }
 
+/* ---- the agent of the eRDMA controller ---- */
+
+static void test_the_parameters_of_the_erdma_add_on_need_no_group(void)
+{
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config =
+		convert_quoted("{'preferDriver': 'ofed', 'allocateAllDevices': true,"
+			       " 'enableWebhook': true}",
+			       notes);
+
+	g_assert_nonnull(strstr(config, "prefer_driver = \"ofed\""));
+	g_assert_nonnull(strstr(config, "expose = \"pool\""));
+	g_assert_cmpuint(notes->len, ==, 2);
+	assert_note(notes, "a missing driver is not downloaded");
+	assert_note(notes, "not carried over: enableWebhook: rdmad needs no init container");
+}
+
+typedef struct {
+	const char *name, *container, *driver, *expose;
+} Arguments;
+
+static const Arguments arguments[] = {
+	{ "words", "'command': ['/a', '--prefer-driver', 'ofed']", "ofed", "device" },
+	{ "equals", "'args': ['--prefer-driver=compat', '--allocate-all-devices=true']", "compat",
+	  "pool" },
+	{ "one-dash", "'args': ['-prefer-driver', 'ofed', '-allocate-all-devices']", "ofed",
+	  "pool" },
+	{ "false", "'args': ['--allocate-all-devices=false', '--prefer-driver=ofed']", "ofed",
+	  "device" },
+	{ "both-lists", "'command': ['/a', '--prefer-driver'], 'args': ['default']", "default",
+	  "device" },
+	{ "none", "'command': ['/usr/local/bin/agent'], 'args': [7]", "auto", "device" },
+	{ "no-value", "'command': ['/a', '--prefer-driver']", "auto", "device" },
+};
+
+static void test_arguments_of_the_erdma_agent(gconstpointer data)
+{
+	const Arguments *given = data;
+	g_autofree char *text =
+		g_strdup_printf("{'kind': 'DaemonSet', 'metadata': {'name': 'erdma-agent'},"
+				" 'spec': {'template': {'spec': {'containers': [{%s}]}}}}",
+				given->container);
+	g_autofree char *driver = g_strdup_printf("prefer_driver = \"%s\"", given->driver);
+	g_autofree char *expose = g_strdup_printf("expose = \"%s\"", given->expose);
+	g_autoptr(GPtrArray) notes = notes_new();
+	g_autofree char *config = convert_quoted(text, notes);
+
+	g_assert_nonnull(strstr(config, driver));
+	g_assert_nonnull(strstr(config, expose));
+}
+
 #define FILE_TEST(name) UNIT_DATA_TEST("/import/file/" name, name, test_file)
 
 const UnitTest unit_tests[] = {
@@ -278,6 +329,11 @@ const UnitTest unit_tests[] = {
 	FILE_TEST("cello-configmap.yaml"),
 	FILE_TEST("erdma-local.yaml"),
 	FILE_TEST("erdma-configmap.yaml"),
+	FILE_TEST("erdma-daemonset.yaml"),
+	UNIT_TEST("/import/the-parameters-of-the-erdma-add-on-need-no-group",
+		  test_the_parameters_of_the_erdma_add_on_need_no_group),
+	UNIT_CASES("/import/arguments-of-the-erdma-agent/", arguments,
+		   test_arguments_of_the_erdma_agent),
 	FILE_TEST("rails-a-and-b.json"),
 	FILE_TEST("shared-configmap.yaml"),
 	FILE_TEST("shared-example.json"),
