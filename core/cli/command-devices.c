@@ -67,7 +67,7 @@ void devices_write(const json_t *devices, const RdmadTableStyle *style, GString 
 	rdmad_table_write(table, style, "", out);
 }
 
-static gboolean is_called(const json_t *device, const char *name)
+gboolean device_is_called(const json_t *device, const char *name)
 {
 	return g_strcmp0(format_text(device, "device_name"), name) == 0 ||
 	       g_strcmp0(format_text(device, "device_id"), name) == 0;
@@ -81,7 +81,7 @@ static json_t *find_device(const json_t *devices, const char *name)
 
 	json_array_foreach(devices, i, device)
 	{
-		if (is_called(device, name))
+		if (device_is_called(device, name))
 			return device;
 		g_string_append_printf(names, "%s%s", i ? ", " : "",
 				       format_text(device, "device_name") ?: "?");

@@ -91,32 +91,56 @@ static gboolean is_since(const json_t *event, gint64 since_us)
 	return time && g_date_time_to_unix(time) >= since_us / G_USEC_PER_SEC;
 }
 
+/* The device of the options; both are what was given if no such device is there. */
+typedef struct {
+	const char *id, *name;
+} EventDevice;
+
+/* Borrows from both arguments. */
+static EventDevice device_resolve(const CommandOptions *options, const json_t *devices)
+{
+	EventDevice found = { options->device, options->device };
+	const json_t *device;
+	size_t i;
+
+	json_array_foreach(devices, i, device)
+	{
+		if (!device_is_called(device, options->device))
+			continue;
+		found.id = format_text(device, "device_id") ?: found.id;
+		found.name = format_text(device, "device_name") ?: found.name;
+	}
+	return found;
+}
+
 /* Compares the id, and the name with each word of the message. */
-static gboolean is_about_device(const json_t *event, const char *device)
+static gboolean is_about_device(const json_t *event, const EventDevice *device)
 {
 	g_auto(GStrv) words = g_strsplit_set(format_text(event, "message") ?: "", " :,()", -1);
 
-	return g_strcmp0(format_text(event, "device_id"), device) == 0 ||
-	       g_strv_contains((const char *const *)words, device);
+	return g_strcmp0(format_text(event, "device_id"), device->id) == 0 ||
+	       g_strv_contains((const char *const *)words, device->name);
 }
 
-static gboolean event_matches(const CommandOptions *options, const json_t *event)
+static gboolean event_matches(const CommandOptions *options, const EventDevice *device,
+			      const json_t *event)
 {
 	g_autofree char *pod = format_pod(event);
 
 	return (!options->since_us || is_since(event, options->since_us)) &&
-	       (!options->device || is_about_device(event, options->device)) &&
+	       (!options->device || is_about_device(event, device)) &&
 	       (!options->pod || (pod && strstr(pod, options->pod)));
 }
 
-/* Keeps the events of `answer` that match the options. */
-static void events_filter(const CommandOptions *options, json_t *answer)
+/* Keeps the events of `answer` that match the options.  `devices` is used for that of the options. */
+static void events_filter(const CommandOptions *options, const json_t *devices, json_t *answer)
 {
 	const json_t *events = json_object_get(answer, "events");
+	const EventDevice device = device_resolve(options, devices);
 	json_t *matching = json_array(), *event;
 	size_t i;
 
-	json_array_foreach(events, i, event) if (event_matches(options, event))
+	json_array_foreach(events, i, event) if (event_matches(options, &device, event))
 		json_array_append(matching, event);
 	while (options->lines && json_array_size(matching) > options->lines)
 		json_array_remove(matching, 0);
@@ -162,6 +186,23 @@ static json_int_t next_after(const json_t *answer, json_int_t after)
 	return last < after ? 0 : last;
 }
 
+/* Returns the events after `after` that match the options, or NULL after an error, which was printed. */
+static json_t *events_ask(const CommandOptions *options, json_int_t after, guint wait_s)
+{
+	g_autofree char *path = g_strdup_printf(
+		"/api/v1/events?after=%" JSON_INTEGER_FORMAT "&wait=%u", after, wait_s);
+	json_t *answer = command_ask(options, "GET", path);
+	json_auto_t *devices =
+		answer && options->device ? command_ask(options, "GET", "/api/v1/devices") : NULL;
+
+	if (!answer || (options->device && !devices)) {
+		json_decref(answer);
+		return NULL;
+	}
+	events_filter(options, json_object_get(devices, "devices"), answer);
+	return answer;
+}
+
 int command_events(const CommandOptions *options)
 {
 	CommandOptions round = *options;
@@ -170,13 +211,10 @@ int command_events(const CommandOptions *options)
 	int status;
 
 	do {
-		g_autofree char *path = g_strdup_printf(
-			"/api/v1/events?after=%" JSON_INTEGER_FORMAT "&wait=%u", after, wait_s);
-		json_t *answer = command_ask(options, "GET", path);
+		json_t *answer = events_ask(&round, after, wait_s);
 
 		if (!answer)
 			return 1;
-		events_filter(&round, answer);
 		status = print_events(&round, answer);
 		after = next_after(answer, after);
 		json_decref(answer);

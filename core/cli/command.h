@@ -96,6 +96,9 @@ char *format_age(const char *rfc3339, gint64 now_us);		/* the time since then */
 char *format_local_time(const char *rfc3339);			/* "2026-01-31T12:00:00+0100" */
 char *format_scalar(const json_t *value);			/* NULL: null or not a scalar */
 
+/* command-devices.c: returns whether the name or the id of an entry of /api/v1/devices is `name`. */
+gboolean device_is_called(const json_t *device, const char *name);
+
 /* Write the output of the commands from the API's responses. */
 void devices_write(const json_t *devices, const RdmadTableStyle *style, GString *out);
 void device_write(const json_t *device, GString *out);

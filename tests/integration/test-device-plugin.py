@@ -235,6 +235,16 @@ class DevicePluginTest(PluginCase):
                 self.assertIn(word, caught.exception.details())
         self.assertEqual(self.allocations(), {})
 
+    def test_events_of_a_device_are_found_by_its_name_and_by_its_id(self):
+        self.both()
+        self.wait_ready()
+        id, name = next((d["device_id"], d["device_name"]) for d in self.ask("devices")["devices"])
+        self.allocate_raw([f"{id}::000"])
+        events = self.ask("events", "--device", id)["events"]
+        self.assertEqual([event["kind"] for event in events if event["kind"] in ("device-added", "allocation-granted")],
+                         ["device-added", "allocation-granted"])
+        self.assertEqual(self.ask("events", "--device", name)["events"], events)
+
     def test_calls_at_once_have_their_own_answers(self):
         self.both()
         self.wait_ready()
