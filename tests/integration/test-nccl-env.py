@@ -164,7 +164,7 @@ class ScriptTest(EnvCase):
 
     def source(self, shell, text="", path=None):
         """Output of a strict shell with stale variables that sources the script."""
-        done = subprocess.run([*shell, "-euc", f"{text}\n. {path or SCRIPT}\n{SHOW}"],
+        done = subprocess.run([*shell, "-euc", f"{text}\n. {path or SCRIPT} && {SHOW} || {SHOW}"],
                               capture_output=True, text=True, timeout=PATIENCE,
                               env={"PATH": self.bin, "RDMAD_DIR": self.run_dir, "NCCL_IB_HCA": "stale",
                                    "NCCL_IB_ADDR_RANGE": "stale"})
@@ -193,7 +193,7 @@ class ScriptTest(EnvCase):
         self.write("erdma")
         for shell in SHELLS:
             out, err = self.source(shell)
-            self.assertEqual(out, "0,unset,unset,unset")
+            self.assertEqual(out, "1,unset,unset,unset")
             self.assertIn("rdmad: no NCCL settings: no port can be used", err)
 
     def test_without_the_directory_the_tool_looks(self):
@@ -208,18 +208,25 @@ class ScriptTest(EnvCase):
             self.assertEqual(self.source(shell)[0], "0,=mlx5_bond_0:1,3,unset")
 
     def test_a_tool_that_refuses_unsets_and_tells(self):
-        """15: errors on stderr, nothing stale, and a shell under `set -e` lives on."""
+        """15: errors on stderr, and nothing stale."""
         self.add_tool("erdma")
         for shell in SHELLS:
             out, err = self.source(shell)
-            self.assertEqual(out, "0,unset,unset,unset")
+            self.assertEqual(out, "1,unset,unset,unset")
             self.assertIn("no port can be used", err)
 
     def test_with_neither_it_says_so(self):
         for shell in SHELLS:
             out, err = self.source(shell)
-            self.assertEqual(out, "0,unset,unset,unset")
+            self.assertEqual(out, "1,unset,unset,unset")
             self.assertIn("neither", err)
+
+    def test_a_strict_shell_starts_nothing_without_settings(self):
+        for shell in SHELLS:
+            with self.subTest(shell):
+                done = subprocess.run([*shell, "-euc", f". {SCRIPT}\necho started"], capture_output=True, text=True,
+                                      timeout=PATIENCE, env={"PATH": self.bin, "RDMAD_DIR": self.run_dir})
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
 
     def test_it_leaves_nothing_behind(self):
         """13, 14: no variable, no function, no IFS of its own; one of the caller's has no effect."""
