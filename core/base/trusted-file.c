@@ -62,6 +62,10 @@ int rdmad_trusted_directory_open(const char *directory, GError **error)
 	rdmad_autofd int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	g_assert(g_path_is_absolute(directory));
+	if (fd < 0) {
+		rdmad_error_errno(error, errno, "cannot open the directory /");
+		return -1;
+	}
 	if (!trusted_directory(fd, path->str, parts[1][0] == '\0', error))
 		return -1;
 	for (char **part = parts; *part; part++) {

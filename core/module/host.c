@@ -525,12 +525,17 @@ static void modules_end_new(RdmadModules *modules, GPtrArray *started, const GPt
 {
 	for (guint i = started->len; i-- > 0;) {
 		RdmadModuleSlot *slot = g_ptr_array_index(started, i);
+		const RdmadModuleEntry *entry = rdmad_modules_entry(before, slot->name);
 
 		module_slot_end(slot);
-		if (rdmad_modules_entry(before, slot->name))
-			slot->state = RDMAD_MODULE_FAILED;
-		else
+		if (!entry) {
 			g_ptr_array_remove(modules->slots, slot);
+			continue;
+		}
+		slot->optional = entry->optional;
+		slot->state = RDMAD_MODULE_FAILED;
+		if (!slot->error)
+			slot->error = g_strdup("it started in a reload that was refused");
 	}
 }
 

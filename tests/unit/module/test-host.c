@@ -315,6 +315,18 @@ static void test_a_reload_tries_an_optional_module_again(Fixture *f, gconstpoint
 	assert_module(f, 0, "good", RDMAD_MODULE_RUNNING, NULL);
 }
 
+static void test_a_refused_reload_leaves_an_optional_module_as_it_was(Fixture *f,
+								      gconstpointer data)
+{
+	RdmadModuleInfo info;
+
+	bring_up(f, "modules = { good = { optional = true; refuse_start = true; }; };", NULL);
+	g_assert_false(reload(f, "modules = { good = { }; start-fails = { }; };", NULL));
+	assert_module(f, 0, "good", RDMAD_MODULE_FAILED, "a reload that was refused");
+	rdmad_modules_info(f->services->modules, 0, &info);
+	g_assert_true(info.optional);
+}
+
 #define TEST(name) UNIT_FIXTURE_TEST("/modules/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
@@ -332,5 +344,6 @@ const UnitTest unit_tests[] = {
 	TEST(a_module_that_refuses_takes_the_whole_reload_back),
 	TEST(a_new_module_that_fails_takes_the_whole_reload_back),
 	TEST(a_reload_tries_an_optional_module_again),
+	TEST(a_refused_reload_leaves_an_optional_module_as_it_was),
 	{ 0 },
 };
