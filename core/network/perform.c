@@ -414,6 +414,34 @@ RdmadRoute perform_route(const RdmadStepRoute *route, int ifindex)
 	return made;
 }
 
+/* Returns whether the link has a route with this destination, table and metric. */
+static gboolean link_has_route(RdmadNetwork *net, const RdmadRoute *route, GError **error)
+{
+	g_autoptr(GPtrArray) all =
+		rdmad_routes_list(net, route->family, route->table, route->hops[0].ifindex, error);
+
+	for (guint i = 0; all && i < all->len; i++) {
+		const RdmadRoute *other = all->pdata[i];
+
+		if (rdmad_ip_equal(&other->to, &route->to) && other->metric == route->metric)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* An existing route of another NIC ends with that NIC, and the removed one is needed then. */
+static gboolean route_restore(RdmadNetwork *net, const RdmadRoute *route, GError **error)
+{
+	GError *why = NULL;
+
+	if (rdmad_route_add(net, route, &why))
+		return TRUE;
+	if (perform_forgive(&why, RDMAD_ERROR_BUSY) &&
+	    (link_has_route(net, route, &why) || (!why && rdmad_route_append(net, route, &why))))
+		return TRUE;
+	return forgiven(FALSE, &why, RDMAD_ERROR_BUSY, error);
+}
+
 /* An existing route leads to the same place: another NIC of the network may have added it. */
 static gboolean route_set(const PerformContext *ctx, const RdmadStep *step, gboolean there,
 			  GError **error)
@@ -432,6 +460,8 @@ static gboolean route_set(const PerformContext *ctx, const RdmadStep *step, gboo
 	}
 	if (there && step->route.replace)
 		return rdmad_route_replace(net, &route, error);
+	if (there && step->route.remove && step->where == RDMAD_STEP_IN_POD)
+		return route_restore(net, &route, error);
 	return there ? forgiven(rdmad_route_add(net, &route, &why), &why, RDMAD_ERROR_BUSY, error)
 		     : rdmad_route_delete(net, &route, error);
 }

@@ -257,6 +257,12 @@ gboolean rdmad_route_add(RdmadNetwork *net, const RdmadRoute *route, GError **er
 	return route_request(net, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, "add", route, error);
 }
 
+gboolean rdmad_route_append(RdmadNetwork *net, const RdmadRoute *route, GError **error)
+{
+	return route_request(net, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_APPEND, "append", route,
+			     error);
+}
+
 gboolean rdmad_route_replace(RdmadNetwork *net, const RdmadRoute *route, GError **error)
 {
 	return route_request(net, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, "set", route, error);

@@ -390,6 +390,78 @@ class Shared(CniCase):
               "of its executor", flush=True)
 
 
+class DefaultRoute(CniCase):
+    """The NIC's default route replaces that of eth0, which another plugin made."""
+    NETWORKS = "default_route = true;"
+    OWN = [("eth0", "10.9.0.1"), ("eth0", "fd00:9::1")]
+    ROUTES = [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]
+    UNREACHABLE = {"dst": "10.0.0.0/8", "gw": "203.0.113.9"}
+
+    def setUp(self):
+        super().setUp()
+        self.start_daemon()
+        self.pod("a")
+        run("ip", "link", "add", "eth0", "type", "veth", "peer", "name", "far", netns="a")
+        for name in ("far", "eth0"):
+            run("ip", "link", "set", name, "up", netns="a")
+        for address, gateway in (("10.9.0.2/24", "10.9.0.1"), ("fd00:9::2/64", "fd00:9::1")):
+            run("ip", "addr", "add", address, "dev", "eth0", *["nodad"][:":" in address], netns="a")
+            run("ip", "route", "add", "default", "via", gateway, "dev", "eth0", netns="a")
+        self.net, self.other = self.asked(ONE, 1), self.asked(OTHER, 2)
+        self.assertEqual(self.defaults(), self.OWN)
+
+    def asked(self, nic, number, *routes):
+        return self.network(nic, ipam={"type": "static", "routes": [*self.ROUTES, *routes], "addresses": [
+            {"address": f"192.0.{number}.7/24", "gateway": f"192.0.{number}.1"},
+            {"address": f"fd00:{number}::7/64", "gateway": f"fd00:{number}::1"}]})
+
+    def defaults(self):
+        """Of IPv4 in their order, and of IPv6."""
+        routes = [route for family in ("-4", "-6") for route in ip(family, "route", "show", "default", netns="a")]
+        return [(hop["dev"], hop["gateway"]) for route in routes for hop in route.get("nexthops", [route])]
+
+    @staticmethod
+    def of(name, number):
+        return [(name, f"192.0.{number}.1"), (name, f"fd00:{number}::1")]
+
+    def test_it_comes_back_with_the_delete(self):
+        routes = ip("route", netns="a"), ip("-6", "route", netns="a")
+        for _ in range(2):
+            self.add("c1", "a", self.net)
+            self.assertEqual(self.defaults(), self.of("net1", 1))
+            self.check("c1", "a", self.net)
+            self.delete("c1", "a", self.net)
+            self.assertEqual((ip("route", netns="a"), ip("-6", "route", netns="a")), routes)
+
+    def test_it_comes_back_if_the_container_has_renamed_the_link(self):
+        self.add("c1", "a", self.net)
+        for words in (("down",), ("name", "moved"), ("up",)):
+            run("ip", "link", "set", "moved" if words == ("up",) else "net1", *words, netns="a")
+        run("ip", "route", "add", "default", "via", "192.0.1.1", "dev", "moved", netns="a")
+        self.delete("c1", "a", self.net)
+        self.assertEqual(self.defaults(), self.OWN)
+
+    def test_it_comes_back_with_an_add_that_fails(self):
+        with self.assertRaises(Failure):
+            self.add("c1", "a", self.asked(ONE, 1, self.UNREACHABLE))
+        self.assertEqual(self.defaults(), self.OWN)
+
+    def test_it_comes_back_after_two_nics_in_each_order(self):
+        nets = {"net1": self.net, "net2": self.other}
+        for first, last in (("net2", "net1"), ("net1", "net2")):
+            for name, net in nets.items():
+                self.add("c1", "a", net, name)
+            self.assertEqual(self.defaults(), self.of("net2", 2))
+            self.delete("c1", "a", nets[first], first)
+            self.assertEqual(self.defaults()[0], self.of(last, int(last[-1]))[0])
+            self.delete("c1", "a", nets[last], last)
+            self.assertEqual(self.defaults(), self.OWN)
+
+
+class DefaultRouteOfTheNic(DefaultRoute):
+    NETWORKS = 'mode = "exclusive"; default_route = true;'
+
+
 class Exclusive(CniCase):
     """The NIC itself goes into the pod, with its addresses."""
     NETWORKS = 'mode = "exclusive";'

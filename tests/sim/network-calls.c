@@ -475,7 +475,9 @@ INSTEAD_OF(GPtrArray *, rdmad_routes_list, RdmadNetwork *net, int family, guint 
 	return list;
 }
 
-static gboolean route_set(RdmadNetwork *net, const RdmadRoute *route, gboolean replace,
+typedef enum { ROUTE_ADD, ROUTE_APPEND, ROUTE_REPLACE } RouteVerb;
+
+static gboolean route_set(RdmadNetwork *net, const RdmadRoute *route, RouteVerb verb,
 			  GError **error)
 {
 	const NetworkLink *link =
@@ -492,8 +494,8 @@ static gboolean route_set(RdmadNetwork *net, const RdmadRoute *route, gboolean r
 		return fail(net, ENETDOWN, "the link is down", error);
 	if (!gateway_is_reachable(net->netns, route))
 		return fail(net, ENETUNREACH, "the gateway is not on the link", error);
-	index = route_find(net->netns, route, route_is);
-	if (index >= 0 && !replace)
+	index = route_find(net->netns, route, verb == ROUTE_APPEND ? route_matches : route_is);
+	if (index >= 0 && verb != ROUTE_REPLACE)
 		return fail(net, EEXIST, "the route is there", error);
 	if (index >= 0)
 		g_array_remove_index(net->netns->routes, (guint)index);
@@ -504,13 +506,18 @@ static gboolean route_set(RdmadNetwork *net, const RdmadRoute *route, gboolean r
 
 INSTEAD_OF(gboolean, rdmad_route_add, RdmadNetwork *net, const RdmadRoute *route, GError **error)
 {
-	return route_set(net, route, FALSE, error);
+	return route_set(net, route, ROUTE_ADD, error);
+}
+
+INSTEAD_OF(gboolean, rdmad_route_append, RdmadNetwork *net, const RdmadRoute *route, GError **error)
+{
+	return route_set(net, route, ROUTE_APPEND, error);
 }
 
 INSTEAD_OF(gboolean, rdmad_route_replace, RdmadNetwork *net, const RdmadRoute *route,
 	   GError **error)
 {
-	return route_set(net, route, TRUE, error);
+	return route_set(net, route, ROUTE_REPLACE, error);
 }
 
 INSTEAD_OF(gboolean, rdmad_route_delete, RdmadNetwork *net, const RdmadRoute *route, GError **error)

@@ -224,6 +224,9 @@ typedef struct {
 RDMAD_API GPtrArray *rdmad_routes_list(RdmadNetwork *net, int family, guint table, int ifindex,
 				       GError **error);
 RDMAD_API gboolean rdmad_route_add(RdmadNetwork *net, const RdmadRoute *route, GError **error);
+/* Adds the route after those with its destination, table and metric; the kernel makes them one route of
+ * several hops in IPv6.  RDMAD_ERROR_BUSY: the same route exists. */
+RDMAD_API gboolean rdmad_route_append(RdmadNetwork *net, const RdmadRoute *route, GError **error);
 RDMAD_API gboolean rdmad_route_replace(RdmadNetwork *net, const RdmadRoute *route, GError **error);
 RDMAD_API gboolean rdmad_route_delete(RdmadNetwork *net, const RdmadRoute *route, GError **error);
 

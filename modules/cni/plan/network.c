@@ -109,7 +109,7 @@ static void wait_add(Planner *planner)
 
 /* ---- routes ---- */
 
-static void route_put(Planner *planner, const RdmadStepRoute *route, guint32 table)
+static RdmadStep *route_put(Planner *planner, const RdmadStepRoute *route, guint32 table)
 {
 	RdmadStep *step = planner_step(planner, RDMAD_STEP_ROUTE, RDMAD_STEP_IN_POD);
 
@@ -122,6 +122,7 @@ static void route_put(Planner *planner, const RdmadStepRoute *route, guint32 tab
 	if (!rdmad_ip_is_set(&route->gateway) && route->to.family == AF_INET && !route->scope)
 		step->route.scope = RDMAD_ROUTE_SCOPE_LINK;
 	step->goes_with_link = TRUE;
+	return step;
 }
 
 /* Returns TRUE if a default route is requested, which then replaces the pod's. */
@@ -137,10 +138,12 @@ static gboolean wants_default(const Planner *planner, int family)
 	return takes_default(planner) || !cni_view_has_default_route(planner->input->pod, family);
 }
 
-/* The pod's default route is removed, because the kernel keeps one default route of each metric. */
-static void pod_default_remove(Planner *planner, int family)
+/* The pod's default route is removed, because the kernel keeps one default route of each metric.
+ * Returns whether the pod had one. */
+static gboolean pod_default_remove(Planner *planner, int family)
 {
 	const GArray *routes = planner->input->pod->routes;
+	gboolean had = FALSE;
 
 	for (guint i = 0; i < routes->len; i++) {
 		const RdmadStepRoute *route = &g_array_index(routes, CniViewRoute, i).route;
@@ -153,7 +156,9 @@ static void pod_default_remove(Planner *planner, int family)
 		step->route = *route;
 		step->route.link = g_strdup(route->link);
 		step->route.remove = TRUE;
+		had = TRUE;
 	}
+	return had;
 }
 
 /* Returns whether the plan has a route to `to` in a table. */
@@ -185,6 +190,7 @@ static RdmadIp gateway_for(const Planner *planner, int family)
 static void route_add(Planner *planner, RdmadStepRoute route, guint32 table)
 {
 	const guint32 own = planner->plan->table;
+	gboolean replaces;
 
 	route.to = rdmad_ip_network(&route.to);
 	if (!rdmad_ip_is_set(&route.gateway))
@@ -198,9 +204,9 @@ static void route_add(Planner *planner, RdmadStepRoute route, guint32 table)
 	if ((!route.to.prefix && !wants_default(planner, route.to.family)) ||
 	    has_route(planner, &route.to, RDMAD_ROUTE_TABLE_MAIN))
 		return;
-	if (!route.to.prefix)
-		pod_default_remove(planner, route.to.family);
-	route_put(planner, &route, RDMAD_ROUTE_TABLE_MAIN);
+	replaces = !route.to.prefix && pod_default_remove(planner, route.to.family);
+	/* The undo removes the route before it adds the pod's, which the kernel rejects otherwise. */
+	route_put(planner, &route, RDMAD_ROUTE_TABLE_MAIN)->goes_with_link = !replaces;
 }
 
 static void ipam_routes_add(Planner *planner)

@@ -419,8 +419,8 @@ static const Case cases[] = {
 	{ "default_route = true;", "shared", NULL, NULL, IPAM4,
 	  .expected = "{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth0\",\"to\":\"0.0.0.0/0\","
 		      "\"gateway\":\"10.0.0.1\",\"table\":254,\"type\":1,\"protocol\":16,"
-		      "\"remove\":true}|\"link\":\"eth1\",\"to\":\"0.0.0.0/0\",\"gateway\":"
-		      "\"192.0.2.1\",\"table\":254" },
+		      "\"remove\":true}|{\"step\":\"route\",\"in\":\"pod\",\"link\":\"eth1\","
+		      "\"to\":\"0.0.0.0/0\",\"gateway\":\"192.0.2.1\",\"table\":254" },
 	{ NULL, "shared", IPS4, "{\"traffic\":{\"routes\":{\"default\":true}}}",
 	  .expected = "\"remove\":true}|\"gateway\":\"192.0.2.1\",\"table\":254" },
 	/* The pod keeps its default route; a route with a table in IPAM's result goes there. */

@@ -542,9 +542,9 @@ static void address_change(const Fixture *f, int index, const char *before, cons
 static void test_a_removed_route_returns_if_the_pod_still_has_its_way(Fixture *f, RdmadStep *step)
 {
 	const RdmadLinkSpec spec = { .kind = "veth", .name = "eth0", .up = TRUE };
-	const RdmadLinkChange down = { .up = -1 };
+	const RdmadLinkChange up = { .up = 1 }, down = { .up = -1 };
 	RdmadAddress address = { .ip = ip("198.51.100.7/24") };
-	RdmadRoute route;
+	RdmadRoute route, of_lo;
 	g_autoptr(RdmadLink) link = NULL;
 
 	g_assert_true(rdmad_link_create(f->pod_net, &spec, NULL));
@@ -556,6 +556,17 @@ static void test_a_removed_route_returns_if_the_pod_still_has_its_way(Fixture *f
 	twice(f, step, FALSE);
 	g_assert_cmpuint(count_routes(f->pod_net, 77), ==, 0);
 	twice(f, step, TRUE);
+	g_assert_cmpuint(count_routes(f->pod_net, 77), ==, 1);
+	twice(f, step, FALSE);
+	/* Another link has such a route. */
+	of_lo = route;
+	of_lo.source = (RdmadIp){ 0 };
+	of_lo.hops[0] = (RdmadRouteHop){ .ifindex = 1 };
+	g_assert_true(rdmad_link_change(f->pod_net, 1, &up, NULL));
+	g_assert_true(rdmad_route_add(f->pod_net, &of_lo, NULL));
+	twice(f, step, TRUE);
+	g_assert_cmpuint(count_routes(f->pod_net, 77), ==, 2);
+	g_assert_true(rdmad_route_delete(f->pod_net, &of_lo, NULL));
 	g_assert_cmpuint(count_routes(f->pod_net, 77), ==, 1);
 	twice(f, step, FALSE);
 	/* Without the source, without the network, down, and without the link. */
