@@ -127,6 +127,20 @@ class Shared(CniCase):
         self.delete("c1", "a", self.net)
         self.assertNothingLeft()
 
+    def test_a_gateway_outside_the_network_of_the_address_is_used(self):
+        ways = [("0.0.0.0/0", "198.51.0.50/32", "198.51.0.1"), ("::/0", "fd00:1::50/128", "fd00:1::1")]
+        net = self.network(ONE, ipam={
+            "type": "static", "routes": [{"dst": to} for to, _, _ in ways],
+            "addresses": [{"address": address, "gateway": gateway} for _, address, gateway in ways]})
+        self.add("c1", "a", net)
+        for family, (_, _, gateway) in zip(("-4", "-6"), ways):
+            for table in ("main", "1000"):
+                route, = ip(family, "route", "show", "default", "table", table, netns="a")
+                self.assertEqual((route["dev"], route["gateway"]), ("net1", gateway))
+        self.check("c1", "a", net)
+        self.delete("c1", "a", net)
+        self.assertEqual(ip("route", netns="a"), [])
+
     def test_an_ipam_plugin_that_fails_leaves_nothing(self):
         directory = self.dir / "plugins"
         directory.mkdir()

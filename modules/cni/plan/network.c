@@ -186,6 +186,25 @@ static RdmadIp gateway_for(const Planner *planner, int family)
 	return (RdmadIp){ 0 };
 }
 
+/* A gateway outside the network of its address is resolved on the link nevertheless. */
+static gboolean needs_onlink(const PlannerAddress *address)
+{
+	return !rdmad_ip_in(&address->gateway, &address->ip) &&
+	       !rdmad_ip_is_link_local(&address->gateway);
+}
+
+static gboolean gateway_needs_onlink(const Planner *planner, const RdmadIp *gateway)
+{
+	for (guint i = 0; i < planner->addresses->len; i++) {
+		const PlannerAddress *address =
+			&g_array_index(planner->addresses, PlannerAddress, i);
+
+		if (rdmad_ip_equal(&address->gateway, gateway))
+			return needs_onlink(address);
+	}
+	return FALSE;
+}
+
 /* Adds a route to the NIC's own table and to the main table; `table` not 0: to that table only. */
 static void route_add(Planner *planner, RdmadStepRoute route, guint32 table)
 {
@@ -195,6 +214,8 @@ static void route_add(Planner *planner, RdmadStepRoute route, guint32 table)
 	route.to = rdmad_ip_network(&route.to);
 	if (!rdmad_ip_is_set(&route.gateway))
 		route.gateway = gateway_for(planner, route.to.family);
+	if (rdmad_ip_is_set(&route.gateway) && gateway_needs_onlink(planner, &route.gateway))
+		route.onlink = TRUE;
 	if (table) {
 		route_put(planner, &route, table);
 		return;
@@ -328,11 +349,9 @@ static void connected_add(Planner *planner, const PlannerAddress *address)
 static void default_add(Planner *planner, const PlannerAddress *address)
 {
 	RdmadStepRoute route = { .to = { .family = address->ip.family },
-				 .gateway = address->gateway };
+				 .gateway = address->gateway,
+				 .onlink = needs_onlink(address) };
 
-	/* A gateway outside the network of its address is resolved on the link nevertheless. */
-	route.onlink = !rdmad_ip_in(&address->gateway, &address->ip) &&
-		       !rdmad_ip_is_link_local(&address->gateway);
 	if (rdmad_ip_is_set(&address->gateway) &&
 	    !has_route(planner, &route.to, planner->plan->table))
 		route_put(planner, &route, planner->plan->table);

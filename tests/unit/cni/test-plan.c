@@ -439,6 +439,15 @@ static const Case cases[] = {
 	  pod_has_no_default_route,
 	  .expected = "\"to\":\"0.0.0.0/0\",\"gateway\":\"192.0.2.1\","
 		      "\"table\":254" },
+	/* A gateway outside the address's network; another one is not expected on the link. */
+	{ "default_route = true;", "shared", NULL, NULL,
+	  "{\"ips\":[{\"address\":\"198.51.100.50/32\",\"gateway\":\"198.51.100.1\"}],\"routes\":[{"
+	  "\"dst\":\"198.18.0.0/15\"},{\"dst\":\"198.20.0.0/15\",\"gw\":\"198.51.100.2\"}]}",
+	  .expected = "\"gateway\":\"198.51.100.1\",\"table\":1000,|\"onlink\":true|"
+		      "\"to\":\"198.18.0.0/15\",\"gateway\":\"198.51.100.1\",\"table\":254,|"
+		      "\"onlink\":true|\"to\":\"198.20.0.0/15\",\"gateway\":\"198.51.100.2\","
+		      "\"table\":254,\"type\":1,\"protocol\":4}|\"to\":\"0.0.0.0/0\",\"gateway\":"
+		      "\"198.51.100.1\",\"table\":254,|\"onlink\":true" },
 	{ "policy_routing = false; routes = false; announce = false; wait_gid = false; prove = "
 	  "false;",
 	  "shared", IPS4,
