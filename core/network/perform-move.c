@@ -40,8 +40,28 @@ static gboolean is_upper(const RdmadLink *link)
 	return link->kind && g_strv_contains(kinds, link->kind);
 }
 
+static const guint32 group_away = RDMAD_STEP_GROUP_AWAY;
+
+/* The group and the index count more than the MAC and the name, which a pod may have given to another link;
+ * the group counts most, because another link of the pod may have the index.  A link of another parent device
+ * is not the NIC, whatever the pod has set.  Returns 0 if the link is not the NIC. */
+static guint likeness(const RdmadStepLinkMove *move, const RdmadLink *link, const char *name,
+		      gboolean any_mac)
+{
+	const gboolean named = g_str_equal(link->name, name);
+	const gboolean indexed = link->ifindex == (int)move->index;
+	const gboolean marked = move->is_marked && link->group == group_away;
+	const gboolean same = is_same(move, link);
+
+	if (is_upper(link) ||
+	    (move->parent_device && g_strcmp0(link->parent_device, move->parent_device)) ||
+	    (!same && !(any_mac && indexed && (named || marked))))
+		return 0;
+	return 1 + 8u * marked + 4u * indexed + 2u * same + named;
+}
+
 /* Returns NULL without an error if the link is not in this namespace.  `any_mac` also accepts a
- * link with the same name and index: a step or the container may have changed its MAC. */
+ * link with the same index and the same name or mark: a step or the container may have changed its MAC. */
 static RdmadLink *moved_find(RdmadNetwork *net, const RdmadStepLinkMove *move, const char *name,
 			     gboolean any_mac, GError **error)
 {
@@ -49,12 +69,7 @@ static RdmadLink *moved_find(RdmadNetwork *net, const RdmadStepLinkMove *move, c
 	guint best = 0, at = 0;
 
 	for (guint i = 0; links && i < links->len; i++) {
-		const RdmadLink *link = links->pdata[i];
-		const gboolean named = g_str_equal(link->name, name);
-		const gboolean indexed = link->ifindex == (int)move->index;
-		const guint score = is_upper(link)	  ? 0
-				    : is_same(move, link) ? 4u + 2u * named + indexed
-							  : any_mac && named && indexed;
+		const guint score = likeness(move, links->pdata[i], name, any_mac);
 
 		if (score > best) {
 			best = score;
@@ -64,8 +79,6 @@ static RdmadLink *moved_find(RdmadNetwork *net, const RdmadStepLinkMove *move, c
 	return best ? rdmad_link_get_index(net, ((RdmadLink *)links->pdata[at])->ifindex, error)
 		    : NULL;
 }
-
-static const guint32 group_away = RDMAD_STEP_GROUP_AWAY;
 
 /* ---- into the pod ---- */
 
@@ -364,7 +377,7 @@ static gboolean has_returned(gpointer data, GError **error)
 {
 	Return *back = data;
 
-	back->link = moved_find(back->ctx->host, back->move, back->move->host_name, FALSE, error);
+	back->link = moved_find(back->ctx->host, back->move, back->move->host_name, TRUE, error);
 	return back->link != NULL;
 }
 

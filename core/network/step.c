@@ -197,6 +197,7 @@ static const Field move_fields[] = {
 	{ "pod_name", FIELD_TEXT, AT(RdmadStepLinkMove, pod_name), .required = TRUE,
 	  .check = rdmad_interface_name_is_valid },
 	{ "pci", FIELD_TEXT, AT(RdmadStepLinkMove, pci), .check = word_check },
+	{ "parent_device", FIELD_TEXT, AT(RdmadStepLinkMove, parent_device), .check = word_check },
 	{ "altnames", FIELD_TEXTS, AT(RdmadStepLinkMove, altnames), .check = word_check },
 	{ "mtu", FIELD_NUMBER, AT(RdmadStepLinkMove, mtu), .required = TRUE, .max = G_MAXINT },
 	{ "mac", FIELD_MAC, AT(RdmadStepLinkMove, mac) },

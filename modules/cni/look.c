@@ -101,6 +101,7 @@ static void link_add(CniView *view, const RdmadLink *from)
 		.max_mtu = from->max_mtu,
 		.up = from->up,
 		.group = from->group,
+		.parent_device = g_strdup(from->parent_device),
 	};
 
 	/* Each end of a veth names the other as its parent, though neither is above the other. */

@@ -12,6 +12,7 @@ static void link_clear(gpointer data)
 	g_strfreev(link->altnames);
 	g_free(link->kind);
 	g_free(link->pci);
+	g_free(link->parent_device);
 }
 
 static void route_clear(gpointer data)

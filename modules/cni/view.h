@@ -20,8 +20,9 @@ typedef struct {
 	RdmadMac mac;
 	guint32 mtu, max_mtu; /* max_mtu 0: unknown */
 	gboolean up;
-	guint32 group; /* IFLA_GROUP */
-	char *pci;     /* NULL: none */
+	guint32 group;	     /* IFLA_GROUP */
+	char *pci;	     /* NULL: none */
+	char *parent_device; /* as in RdmadLink */
 } CniViewLink;
 
 typedef struct {

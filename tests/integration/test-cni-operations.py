@@ -876,6 +876,18 @@ class GivenBack(Operations):
         for rule in ip("rule"):
             self.assertFalse(rule.get("iif_detached") or rule.get("oif_detached"))
 
+    def test_a_decoy_of_the_pod_stays_there(self):
+        before = self.everything()
+        self.add("c1", "a", self.net)
+        run("ip", "-n", "a", "link", "set", "net1", "down")
+        run("ip", "-n", "a", "link", "set", "net1", "name", "real0")
+        run("ip", "-n", "a", "link", "add", "net1", "address", before["link"]["address"], "type", "veth", "peer",
+            "name", "end")
+        self.delete("c1", "a", self.net)
+        self.assertIsNone(link("real0", "a"))
+        self.assertIsNotNone(link("net1", "a"))
+        self.expect(before)
+
     def test_a_name_that_the_host_gave_away_holds_up_no_delete(self):
         net = self.net
         before = self.everything()

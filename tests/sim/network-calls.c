@@ -145,6 +145,8 @@ static RdmadLink *link_copy(const RdmadNetwork *net, const NetworkLink *from)
 	for (guint i = 0; i < from->altnames->len; i++)
 		link->altnames[i] = g_strdup(from->altnames->pdata[i]);
 	link->kind = g_strdup(from->kind);
+	link->parent_device =
+		from->nic < NETWORK_NICS ? g_strdup_printf("0000:%02x:00.0", from->nic) : NULL;
 	link->parent = from->parent;
 	link->parent_netns = from->parent && net->netns != network_host() ? 0 : -1;
 	link->mac = g_strdup(from->mac);

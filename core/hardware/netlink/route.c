@@ -83,6 +83,7 @@ void rdmad_link_free(RdmadLink *link)
 	g_free(link->vfs);
 	g_strfreev(link->altnames);
 	g_free(link->name);
+	g_free(link->parent_device);
 	g_free(link->kind);
 	g_free(link->mac);
 	g_free(link->permanent_mac);
@@ -161,6 +162,7 @@ static RdmadLink *link_parse(const struct nlmsghdr *msg)
 	link->ifindex = info->ifi_index;
 	link->name = get_text(attrs[IFLA_IFNAME]);
 	link->altnames = link_altnames(attrs[IFLA_PROP_LIST]);
+	link->parent_device = get_text(attrs[IFLA_PARENT_DEV_NAME]);
 	link->kind = link_kind(attrs[IFLA_LINKINFO]);
 	link->parent = (int)rdmad_route_get_u32(attrs[IFLA_LINK]);
 	/* For a veth, IFLA_LINK is the peer, not a lower link. */

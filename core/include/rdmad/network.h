@@ -64,6 +64,7 @@ typedef struct {
 	int ifindex;
 	char *name;
 	char **altnames;
+	char *parent_device;	   /* "0000:18:00.0"; NULL: none, or a kernel before 5.14 */
 	char *kind;		   /* "macvlan", "veth", ...; NULL: a physical link */
 	int parent;		   /* ifindex of the link below; 0: none */
 	int parent_netns;	   /* number of the namespace of `parent`; -1: the same */

@@ -145,7 +145,8 @@ typedef struct {
 typedef struct {
 	guint32 index; /* in the host's namespace */
 	char *host_name, *pod_name;
-	char *pci; /* identifies it if it returns with another index; may be NULL */
+	char *pci;	     /* may be NULL */
+	char *parent_device; /* of RdmadLink: no link of another one is the NIC; NULL: unknown */
 	/* Its state in the host before the move: */
 	char **altnames; /* NULL-terminated */
 	guint32 mtu;

@@ -250,6 +250,7 @@ static gboolean move_add(Planner *planner, GError **error)
 	step->move.host_name = g_strdup(nic->name);
 	step->move.pod_name = g_strdup(planner->name);
 	step->move.pci = g_strdup(nic->pci);
+	step->move.parent_device = g_strdup(nic->parent_device);
 	step->move.altnames = g_strdupv(nic->altnames);
 	step->move.mtu = nic->mtu;
 	step->move.mac = nic->mac;

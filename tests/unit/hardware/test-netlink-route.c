@@ -19,6 +19,7 @@ static void link_message(Message *msg, guint flags)
 	message_add_text(msg, IFLA_IFNAME, "eth4");
 	message_add_attr(msg, IFLA_ADDRESS, mac, sizeof(mac));
 	message_add_u32(msg, IFLA_MTU, 9000);
+	message_add_attr(msg, IFLA_PARENT_DEV_NAME, "0000:18:00.0", 13);
 	message_add_u32(msg, IFLA_MASTER, 9);
 	message_add_u8(msg, IFLA_OPERSTATE, 6);
 	message_add_u8(msg, IFLA_CARRIER, 1);
@@ -38,6 +39,7 @@ static void test_a_link_has_all_that_is_known_of_it(void)
 	g_assert_cmpstr(link->mac, ==, "0c:42:a1:00:00:ff");
 	g_assert_cmpuint(link->mtu, ==, 9000);
 	g_assert_cmpint(link->master, ==, 9);
+	g_assert_cmpstr(link->parent_device, ==, "0000:18:00.0");
 	g_assert_cmpstr(link->operstate, ==, "up");
 	g_assert_cmpint(link->carrier, ==, 1);
 	g_assert_cmpint(link->carrier_changes, ==, 12);

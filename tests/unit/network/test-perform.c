@@ -255,6 +255,17 @@ static void test_a_route_from_an_ipv6_address_comes_back(Fixture *f, RdmadStep *
 	g_assert_cmpuint(n, ==, 0);
 }
 
+static void test_a_link_of_another_device_is_not_the_nic(Fixture *f, RdmadStep *step)
+{
+	g_autoptr(GError) error = NULL;
+
+	twice(f, step, FALSE);
+	step->move.parent_device = g_strdup("0000:3b:00.0");
+	g_assert_false(step_call(f, step, TRUE, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
+	g_assert_true(has_link(f->pod_net, "eth1"));
+}
+
 /* The kernel rejects the name after it has moved the link. */
 static void test_a_name_that_is_taken_does_not_lose_the_link(Fixture *f, RdmadStep *step)
 {
@@ -727,6 +738,8 @@ static const Case cases[] = {
 	{ "a moved link comes back whole", move_step, test_a_moved_link_comes_back_whole },
 	{ "a link that a container changed comes back whole", move_step,
 	  test_a_link_that_a_container_changed_comes_back_whole },
+	{ "a link of another device is not the NIC", move_step,
+	  test_a_link_of_another_device_is_not_the_nic },
 	{ "a route without its network comes back", move_step,
 	  test_a_route_without_its_network_comes_back },
 	{ "a route from an IPv6 address comes back", move_step,

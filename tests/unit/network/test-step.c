@@ -15,7 +15,8 @@ static const char *const samples[RDMAD_N_STEPS] = {
 		"\"mac\":\"02:00:00:00:00:01\",\"mtu\":4200}",
 	[RDMAD_STEP_LINK_MOVE] =
 		"{\"step\":\"link-move\",\"in\":\"host\",\"index\":7,\"host_name\":\"ens1f0\","
-		"\"pod_name\":\"eth1\",\"pci\":\"0000:3b:00.0\",\"altnames\":[\"enp59s0f0\"],"
+		"\"pod_name\":\"eth1\",\"pci\":\"0000:3b:00.0\",\"parent_device\":\"0000:3b:00.0\","
+		"\"altnames\":[\"enp59s0f0\"],"
 		"\"mtu\":4200,\"mac\":\"0c:42:a1:00:00:01\",\"up\":true,\"group\":7,\"is_marked\":"
 		"true,\"addresses\":[{\"ip\":"
 		"\"192.0.2.7/24\",\"peer\":\"192.0.2.8/24\",\"broadcast\":\"192.0.2.255\","
