@@ -345,6 +345,29 @@ static gboolean altnames_drop(const PerformContext *ctx, const RdmadLink *link, 
 	return TRUE;
 }
 
+static gboolean is_above(const RdmadLink *link, const RdmadLink *nic)
+{
+	return link->parent == nic->ifindex && link->parent_netns < 0 &&
+	       link->ifindex != nic->ifindex && g_strcmp0(link->kind, "veth") != 0;
+}
+
+/* The kernel moves no link above the NIC with it: the pod would use the NIC on.  A failure does not keep the
+ * NIC in the pod. */
+static gboolean uppers_delete(const PerformContext *ctx, const RdmadLink *nic, GError **error)
+{
+	g_autoptr(GPtrArray) links = rdmad_links_list(ctx->pod, error);
+	gboolean ok = links != NULL;
+
+	for (guint i = 0; links && i < links->len; i++) {
+		const RdmadLink *link = links->pdata[i];
+
+		if (is_above(link, nic) &&
+		    !rdmad_links_delete(ctx->pod, &link->ifindex, 1, ok ? error : NULL))
+			ok = FALSE;
+	}
+	return ok;
+}
+
 /* Another link of the host may have taken the name: then the link returns under a spare name, and
  * the restore reports the conflict. */
 static gboolean return_to_host(const PerformContext *ctx, const RdmadStepLinkMove *move,
@@ -393,11 +416,14 @@ static gboolean was_away(const RdmadStepLinkMove *move, const RdmadLink *link)
 gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)
 {
 	GError *why = NULL;
+	g_autoptr(GError) above = NULL;
 	g_autoptr(RdmadLink) link =
 		ctx->pod ? moved_find(ctx->pod, move, move->pod_name, TRUE, &why) : NULL;
 	Return back = { ctx, move, NULL };
 	gboolean ok;
 
+	if (link)
+		uppers_delete(ctx, link, &above);
 	if (why || (link && !return_to_host(ctx, move, link, &why))) {
 		g_propagate_error(error, why);
 		return FALSE;
@@ -412,5 +438,8 @@ gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *m
 	}
 	ok = (!link && !was_away(move, back.link)) || restore(ctx, move, back.link, error);
 	rdmad_link_free(back.link);
-	return ok;
+	if (!ok || !above)
+		return ok;
+	g_propagate_error(error, g_steal_pointer(&above));
+	return FALSE;
 }

@@ -888,6 +888,20 @@ class GivenBack(Operations):
         self.assertIsNotNone(link("net1", "a"))
         self.expect(before)
 
+    def test_links_of_the_pod_on_the_nic_end_with_its_use(self):
+        kinds = ("macvlan", "macvlan mode passthru")
+        before = self.everything()
+        for kind in kinds:
+            with self.subTest(kind):
+                self.add("c1", "a", self.net)
+                run("ip", "-n", "a", "link", "add", "link", "net1", "upper", "type", *kind.split())
+                run("ip", "-n", "a", "link", "add", "pair", "type", "veth", "peer", "name", "end")
+                self.delete("c1", "a", self.net)
+                self.assertIsNone(link("upper", "a"))
+                self.assertIsNotNone(link("pair", "a"))
+                run("ip", "-n", "a", "link", "del", "pair")
+                self.expect(before)
+
     def test_a_name_that_the_host_gave_away_holds_up_no_delete(self):
         net = self.net
         before = self.everything()
