@@ -74,17 +74,31 @@ static gboolean dropin_check(const RdmadConfigNode *tree, GError **error)
 	return TRUE;
 }
 
-/* Merges one file of `directory` over `root`.  Its `@include` is relative to `include_dir`, and
- * rejected if that is NULL. */
-static gboolean config_dropin_merge(RdmadConfigNode *root, const char *directory, const char *name,
+/* Callers take RDMAD_ERROR_NOT_FOUND for the main file's. */
+static char *dropin_read(const RdmadConfigNode *key, const char *path, GError **error)
+{
+	g_autoptr(GError) problem = NULL;
+	gsize length;
+	char *text = rdmad_config_source_read(path, &length, &problem);
+
+	if (g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND))
+		rdmad_config_error(key, NULL, error, "%s: no such file, or a link to a missing one",
+				   path);
+	else if (problem)
+		g_propagate_error(error, g_steal_pointer(&problem));
+	return text;
+}
+
+/* Merges one file of `directory`, which `key` names, over `root`.  Its `@include` is relative to
+ * `include_dir`, and rejected if that is NULL. */
+static gboolean config_dropin_merge(RdmadConfigNode *root, const RdmadConfigNode *key,
+				    const char *directory, const char *name,
 				    const char *include_dir, GError **error)
 {
 	g_autofree char *path = g_build_filename(directory, name, NULL);
+	g_autofree char *text = dropin_read(key, path, error);
 	g_autoptr(RdmadConfigNode) tree = NULL;
-	g_autofree char *text = NULL;
-	gsize length;
 
-	text = rdmad_config_source_read(path, &length, error);
 	tree = text ? rdmad_config_tree_parse(path, text, include_dir, error) : NULL;
 	if (!tree || !dropin_check(tree, error))
 		return FALSE;
@@ -110,7 +124,7 @@ static gboolean config_dropins_merge(RdmadConfigNode *root, const char *dir, GEr
 	directory = g_canonicalize_filename(include->string, dir);
 	names = dropins_list(include, directory, &problem);
 	for (guint i = 0; names && i < names->len; i++)
-		if (!config_dropin_merge(root, directory, names->pdata[i], dir, &problem))
+		if (!config_dropin_merge(root, include, directory, names->pdata[i], dir, &problem))
 			break;
 	if (problem)
 		return g_propagate_error(error, g_steal_pointer(&problem)), FALSE;
@@ -181,7 +195,7 @@ static gboolean profile_merge(RdmadConfigNode *below, const RdmadConfigNode *nod
 	if (!g_strv_contains((const char *const *)names, node->string))
 		return unknown_profile(node, names, dir, error);
 	file = g_strconcat(node->string, SUFFIX, NULL);
-	return config_dropin_merge(below, dir, file, NULL, error);
+	return config_dropin_merge(below, node, dir, file, NULL, error);
 }
 
 static gboolean profiles_merge(RdmadConfigNode *below, const RdmadConfigNode *profile,

@@ -151,6 +151,31 @@ static void test_links_are_followed_as_kubernetes_mounts_them(Fixture *f, gconst
 	assert_loads(f, "a = 1;\n");
 }
 
+/* Not RDMAD_ERROR_NOT_FOUND, with which rdmad would run without the main file. */
+static void test_a_link_to_nothing_is_an_error(Fixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *text, *link, *expected;
+	} rows[] = {
+		{ "\ninclude = \"conf.d\";", "conf.d/10-x.conf",
+		  "%s/rdmad.conf:2: include: %s/conf.d/10-x.conf: no such file, or a link to a "
+		  "missing one" },
+		{ "profile = \"gone\";", "profiles/gone.conf",
+		  "%s/rdmad.conf:1: profile: %s/profiles/gone.conf: no such file, or a link to a "
+		  "missing one" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autofree char *link = g_build_filename(f->dir, rows[i].link, NULL);
+		g_autofree char *directory = g_path_get_dirname(link);
+
+		put(f, "rdmad.conf", rows[i].text);
+		g_assert_cmpint(g_mkdir(directory, 0700), ==, 0);
+		g_assert_cmpint(symlink("nothing", link), ==, 0);
+		assert_fails(f, RDMAD_ERROR_CONFIG, rows[i].expected);
+	}
+}
+
 static void test_an_error_in_a_dropin_names_the_dropin(Fixture *f, gconstpointer data)
 {
 	static const RdmadConfigField fields[] = { RDMAD_CONFIG_FIELDS_END };
@@ -378,6 +403,7 @@ const UnitTest unit_tests[] = {
 	TEST(dropins_merge_in_the_order_of_their_names),
 	TEST(a_missing_directory_of_dropins_is_fine),
 	TEST(links_are_followed_as_kubernetes_mounts_them),
+	TEST(a_link_to_nothing_is_an_error),
 	TEST(an_error_in_a_dropin_names_the_dropin),
 	TEST(a_broken_dropin_is_an_error),
 	TEST(a_directory_among_the_dropins_is_an_error),
