@@ -69,13 +69,23 @@ static void fall_back_to_polling(RdmadDirectoryWatch *watch)
 	rdmad_event_arm(watch->timer, POLL_MS);
 }
 
+static void watch_follow(RdmadDirectoryWatch *watch)
+{
+	if (watch->fd >= 0 && !watch_update(watch))
+		fall_back_to_polling(watch);
+}
+
+/* The kernel does not report the removal of a directory that is still open, and `fn` may make a new
+ * one in its place.  A watch that moves has an event, after which `fn` is called again. */
 static void timer_fired(gpointer data)
 {
 	RdmadDirectoryWatch *watch = data;
 
 	if (watch->fd < 0)
 		rdmad_event_arm(watch->timer, POLL_MS);
+	watch_follow(watch);
 	watch->fn(watch->data);
+	watch_follow(watch);
 }
 
 /* The contents of the events do not matter: the callback reads the state again. */
