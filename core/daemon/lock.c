@@ -83,10 +83,11 @@ int rdmad_lock_try(const char *path, const RdmadLockHolder *self, RdmadLockHolde
 	return -1;
 }
 
-/* A reader with a shared lock does not disturb others; a client of the exclusive lock tries again. */
+/* A reader with a shared lock does not disturb others; a client of the exclusive lock tries again.
+ * After another error (EMFILE, EACCES, EIO) a process may hold the lock. */
 gboolean rdmad_lock_is_held(const char *path)
 {
 	rdmad_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	return fd < 0 ? errno != ENOENT : flock(fd, LOCK_SH | LOCK_NB) < 0;
 }

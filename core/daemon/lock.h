@@ -20,5 +20,5 @@ gboolean rdmad_lock_holder_equal(const RdmadLockHolder *a, const RdmadLockHolder
  * process held the lock before `self`, or holds it: RDMAD_ERROR_BUSY. */
 int rdmad_lock_try(const char *path, const RdmadLockHolder *self, RdmadLockHolder *holder,
 		   GError **error);
-/* Returns whether a process holds the lock; FALSE if that is unknown. */
+/* Returns whether a process holds the lock; TRUE if that is unknown. */
 gboolean rdmad_lock_is_held(const char *path);

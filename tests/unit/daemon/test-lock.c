@@ -6,6 +6,7 @@
 
 #include "daemon/lock.h"
 #include "../scratch.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 typedef struct {
@@ -130,6 +131,24 @@ static void test_a_link_is_not_followed(Fixture *f, gconstpointer data)
 	g_assert_false(g_file_test(target, G_FILE_TEST_EXISTS));
 }
 
+/* A process that waits for the end of its successor must not take an error for this end. */
+static void test_it_is_held_until_it_is_known_to_be_free(Fixture *f, gconstpointer data)
+{
+	RdmadLockHolder holder;
+	rdmad_autofd int held = -1;
+	rlim_t before;
+
+	g_assert_false(rdmad_lock_is_held(f->path));
+	held = rdmad_lock_try(f->path, &one, &holder, NULL);
+	g_assert_true(rdmad_lock_is_held(f->path));
+	rdmad_clear_fd(&held);
+	g_assert_false(rdmad_lock_is_held(f->path));
+	before = limit_descriptors(0);
+	g_assert_true(rdmad_lock_is_held(f->path));
+	limit_descriptors(before);
+	g_assert_false(rdmad_lock_is_held(f->path));
+}
+
 #define TEST(name) UNIT_FIXTURE_TEST("/lock/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
@@ -139,5 +158,6 @@ const UnitTest unit_tests[] = {
 	TEST(two_of_a_process_id_are_two),
 	TEST(junk_in_the_file_is_no_holder),
 	TEST(a_link_is_not_followed),
+	TEST(it_is_held_until_it_is_known_to_be_free),
 	{ 0 },
 };
