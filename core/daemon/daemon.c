@@ -46,6 +46,7 @@
 #define LOCK_RETRY_MS 20 /* short, because no rdmad serves the node meanwhile */
 #define POLL_MS	      500
 #define SUCCESSOR_MS  10000 /* for the successor to take the locks */
+#define VACANT_MS     2000  /* for the successor of a successor to take them */
 #define DRAIN_MS      10000
 #define KEEP_RETRY_MS 5000 /* retry after the run directory could not be restored */
 
@@ -543,7 +544,9 @@ static int daemon_wait_for_signal(RdmadNotify *notify, const char *run_dir, cons
 		if (!rdmad_place_is_held(place)) {
 			is_alone = successor_has_ended(successor) || rdmad_now_us() > late_us;
 		} else {
-			late_us = 0;
+			/* The locks may go on to others, by another hand-over. */
+			successor = 0;
+			late_us = rdmad_now_us() + VACANT_MS * 1000;
 			pause.tv_nsec = poll_ms * 1000000L;
 		}
 	}

@@ -6,6 +6,7 @@ usage: test-hand-over.py RDMAD MODULE-DIR [TEST...]
 """
 
 import contextlib
+import fcntl
 import os
 import re
 import signal
@@ -426,6 +427,40 @@ class HandOverTest(Case):
                 self.until_served_by(self.daemon)
                 self.kubelet.allocate("ml/after", RAIL, 1)
             asks.clear()
+
+    @contextlib.contextmanager
+    def locked(self):
+        """The locks are held, as by the successor of a successor."""
+        with contextlib.ExitStack() as stack:
+            for path in ("run", "rdmad.lock"), ("state", "state.lock"):
+                file = stack.enter_context(open(os.path.join(self.dir, *path), "rb"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def hand_over_and_kill(self):
+        """Returns the first, which waits."""
+        old = self.take_over("handed over; waiting")
+        self.until_served_by(self.daemon)
+        time.sleep(0.1)     # for a look of the first at the locks
+        new, self.daemon = self.daemon, None
+        new.kill()
+        new.wait()
+        return old
+
+    def test_it_waits_on_while_the_locks_are_free_for_a_moment(self):
+        self.begin()
+        old = self.hand_over_and_kill()
+        time.sleep(0.7)     # it looks at them each half second
+        with self.locked():
+            time.sleep(1)
+            self.assertIsNone(old.poll(), self.log())
+            old.send_signal(signal.SIGTERM)
+            self.assertEqual(old.wait(PATIENCE), 0)
+
+    def test_it_ends_once_the_locks_are_free_for_longer(self):
+        self.begin()
+        old = self.hand_over_and_kill()
+        self.assertEqual(old.wait(PATIENCE), 1, "to be started again")
 
     def test_the_end_of_one_that_has_no_lock_yet_is_noticed_at_once(self):
         self.begin()
