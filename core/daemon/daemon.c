@@ -52,7 +52,8 @@
 
 typedef struct {
 	const RdmadOptions *options;
-	RdmadSettings *settings;
+	RdmadSettings *settings; /* of the last reload, or `started` */
+	RdmadSettings *started;
 	RdmadServices *services;
 	RdmadNotify *notify;
 	RdmadEvent *hup, *term, *interrupt;
@@ -87,15 +88,21 @@ static void replace_string(char **where, const char *value)
 	*where = g_strdup(value);
 }
 
+static void daemon_set_settings(Daemon *d, RdmadSettings *settings)
+{
+	if (d->settings != d->started)
+		rdmad_settings_free(d->settings);
+	d->settings = settings;
+}
+
 /* ---- reload ---- */
 
 static void daemon_accept(Daemon *d, RdmadSettings *now)
 {
-	g_autofree char *late = rdmad_settings_need_restart(d->settings, now);
+	g_autofree char *late = rdmad_settings_need_restart(d->started, now);
 
 	rdmad_settings_apply_attributes(d->settings, now, d->services->attributes);
-	rdmad_settings_free(d->settings);
-	d->settings = now;
+	daemon_set_settings(d, now);
 	rdmad_settings_apply_log(now);
 	replace_string(&d->services->config_path, now->path);
 	replace_string(&d->services->config_error, NULL);
@@ -490,7 +497,8 @@ static void daemon_clear(Daemon *d)
 	rdmad_directory_watch_free(d->run_watch);
 	rdmad_succession_free(d->succession);
 	rdmad_services_free(d->services); /* frees all events too */
-	rdmad_settings_free(d->settings);
+	daemon_set_settings(d, NULL);
+	rdmad_settings_free(d->started);
 	rdmad_place_free(d->place);
 }
 
@@ -575,7 +583,7 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	 * the memory of later ones (19 MiB instead of 14 after scrapes of 512 ports).  Costs no
 	 * time. */
 	mallopt(M_MMAP_THRESHOLD, 256 << 10);
-	d.settings = rdmad_settings_load(options, error);
+	d.settings = d.started = rdmad_settings_load(options, error);
 	if (!d.settings)
 		return rdmad_daemon_status(*error);
 	rdmad_settings_apply_log(d.settings);

@@ -285,6 +285,14 @@ class Reload(Case):
         self.reload(process, GOOD + "http = { max_connections = 5; };")
         self.assertIn("new values take effect only after a restart: http", self.log_text())
 
+    def test_what_needs_a_restart_is_said_while_it_does(self):
+        """A reload compares with the values at the start, which are in effect."""
+        limit = GOOD + "http = { max_connections = %d; };"
+        process = self.start("-c", self.write("rdmad.conf", limit % 64))
+        for said, value in (1, 65), (2, 65), (3, 66), (3, 64):
+            self.reload(process, limit % value)
+            self.assertEqual(self.log_text().count("only after a restart: http"), said)
+
     def test_many_reloads_leave_no_descriptor(self):
         """A scan may have had a file open at the first look: no more than then, once it is over."""
         process = self.start_with_file()
