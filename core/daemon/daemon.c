@@ -594,8 +594,9 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	status = daemon_run(&d, error);
 	stays = d.handed_over && status == 0 && !d.signaled;
 	successor = daemon_successor(&d);
-	run_dir = g_strdup(d.settings->run_dir);
-	state_dir = g_strdup(d.settings->state_dir);
+	/* Directories of a reload have no effect before a restart. */
+	run_dir = g_strdup(d.started->run_dir);
+	state_dir = g_strdup(d.started->state_dir);
 	daemon_clear(&d);
 	if (stays)
 		status = daemon_wait_for_signal(d.notify, run_dir, state_dir, successor);

@@ -12,6 +12,7 @@ import re
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -19,7 +20,7 @@ from unittest import mock
 
 sys.dont_write_bytecode = True
 
-from plugin_case import HCA, PATIENCE, SLOW, AdmissionError, PluginCase, tap  # noqa: E402
+from plugin_case import HCA, MODULES, PATIENCE, RDMAD, SLOW, AdmissionError, PluginCase, tap  # noqa: E402
 from fake.endpoint import Endpoint  # noqa: E402
 from ports import free_port  # noqa: E402
 from processes import unix_sockets  # noqa: E402
@@ -461,6 +462,25 @@ class HandOverTest(Case):
         self.begin()
         old = self.hand_over_and_kill()
         self.assertEqual(old.wait(PATIENCE), 1, "to be started again")
+
+    def test_it_waits_at_its_own_directories(self):
+        """A reload may name others, which have an effect after a restart."""
+        def write(run, state):
+            return self.write_config(f'run_dir = "{self.dir}/{run}"; state_dir = "{self.dir}/{state}"; {CONFIG % 100}')
+
+        self.start_kubelet()
+        with open(os.path.join(self.dir, "log"), "a") as log:
+            self.daemon = subprocess.Popen(
+                [RDMAD, "--module=device-plugin", "--module-dir", MODULES, "--sysroot", self.machine,
+                 "--kubelet-dir", self.kubelet_dir, "--config", write("run", "state")], stdout=log, stderr=log)
+        self.ready()
+        write("other-run", "other-state")
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "only after a restart: run_dir" in self.log(), "warning")
+        old = self.hand_over_and_kill()
+        with self.locked():
+            time.sleep(1)
+            self.assertIsNone(old.poll(), self.log())
 
     def test_the_end_of_one_that_has_no_lock_yet_is_noticed_at_once(self):
         self.begin()
