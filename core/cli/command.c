@@ -115,7 +115,8 @@ int command_option_unknown(const char *command, const struct option *known, cons
 
 gboolean command_watches(const CommandOptions *options, int status)
 {
-	if (!options->watch || status == EXIT_USAGE || fflush(stdout) != 0)
+	/* A reader that has closed the pipe ends it; fflush() reports that only once. */
+	if (!options->watch || status == EXIT_USAGE || fflush(stdout) != 0 || ferror(stdout))
 		return FALSE;
 	sleep(WATCH_S);
 	if (isatty(STDOUT_FILENO))

@@ -196,6 +196,18 @@ class EightRails(unittest.TestCase):
         os.close(writer)
         self.assertEqual((done.returncode, done.stderr), (1, b""))
 
+    def test_a_watch_ends_with_its_reader(self):
+        for command in (("status",), ("devices", "mlx5_0")):
+            with self.subTest(command), subprocess.Popen(
+                    [RDMAD, *command, "-w", "-s", self.daemon.socket], stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE) as watch:
+                try:
+                    self.assertTrue(watch.stdout.readline())
+                    watch.stdout.close()
+                    self.assertEqual((watch.wait(20), watch.stderr.read()), (1, b""))
+                finally:
+                    watch.kill()
+
 
 class OtherMachines(unittest.TestCase):
     def test_where_a_kubelet_is_doctor_says_what_it_cannot_know_of_it(self):
