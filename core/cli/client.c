@@ -107,6 +107,13 @@ static gboolean client_send(int fd, const char *method, const char *path, const 
 	return TRUE;
 }
 
+static GByteArray *no_answer(GError **error)
+{
+	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+		    "rdmad has ended or closed the connection");
+	return NULL;
+}
+
 static GByteArray *client_receive(int fd, GError **error)
 {
 	g_autoptr(GByteArray) all = g_byte_array_new();
@@ -116,8 +123,8 @@ static GByteArray *client_receive(int fd, GError **error)
 		const gssize n = recv(fd, buffer, sizeof(buffer), 0);
 
 		/* A server that rejects a connection closes it without reading the request. */
-		if (n == 0 || (n < 0 && errno == ECONNRESET && all->len))
-			return g_steal_pointer(&all);
+		if (n == 0 || (n < 0 && errno == ECONNRESET))
+			return all->len ? g_steal_pointer(&all) : no_answer(error);
 		if (n > 0)
 			g_byte_array_append(all, buffer, n);
 		else if (errno == EAGAIN)

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/error.h>
+#include <rdmad/fd.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "cli/client.h"
+#include "../scratch.h"
 #include "../support/unit.h"
 
 #define OK "HTTP/1.1 200 OK\r\n"
@@ -92,9 +97,43 @@ static void test_without_a_daemon_it_says_so(void)
 		"its socket with --socket");
 }
 
+/* Reads a request, and ends as rdmad does. */
+static gpointer end_without_answer(gpointer data)
+{
+	rdmad_autofd int fd = accept(GPOINTER_TO_INT(data), NULL, NULL);
+	char request[1024];
+
+	g_assert_cmpint(read(fd, request, sizeof(request)), >, 0);
+	return NULL;
+}
+
+static void test_an_end_without_an_answer_has_a_message(void)
+{
+	g_autoptr(Scratch) dir = scratch_new();
+	g_autofree char *path = g_build_filename(dir, "rdmad.sock", NULL);
+	g_autoptr(GError) error = NULL;
+	rdmad_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	GThread *server;
+
+	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+	g_assert_cmpint(bind(fd, (struct sockaddr *)&address, sizeof(address)), ==, 0);
+	g_assert_cmpint(listen(fd, 1), ==, 0);
+	server = g_thread_new("server", end_without_answer, GINT_TO_POINTER(fd));
+	g_assert_null(rdmad_client_call(path, "GET", "/", NULL, 60, NULL, &error));
+	g_thread_join(server);
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	g_assert_cmpstr(error->message, ==, "rdmad has ended or closed the connection");
+}
+
 #define TEST(name) UNIT_TEST("/client/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
-	TEST(an_answer_is_its_body),  TEST(a_refusal_has_a_reason),	 TEST(a_refusal_has_a_body),
-	TEST(bad_answers_are_errors), TEST(without_a_daemon_it_says_so), { 0 },
+	TEST(an_answer_is_its_body),
+	TEST(a_refusal_has_a_reason),
+	TEST(a_refusal_has_a_body),
+	TEST(bad_answers_are_errors),
+	TEST(without_a_daemon_it_says_so),
+	TEST(an_end_without_an_answer_has_a_message),
+	{ 0 },
 };
