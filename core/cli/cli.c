@@ -153,12 +153,13 @@ static gboolean since_set(CommandOptions *options, const char *text)
 	char *end = NULL;
 	const guint64 n = g_ascii_strtoull(text, &end, 10);
 	const char *unit = *end ? strchr(units, *end) : NULL;
+	const gint64 unit_us = unit ? seconds[unit - units] * G_USEC_PER_SEC : 1;
 
-	if (!g_ascii_isdigit(*text) || !unit || end[1] || n > G_MAXUINT32) {
+	if (!g_ascii_isdigit(*text) || !unit || end[1] || n > G_MAXINT64 / (guint64)unit_us) {
 		fprintf(stderr, "rdmad: invalid age \"%s\"; write 30s, 10m, 2h or 3d\n", text);
 		return FALSE;
 	}
-	options->since_us = rdmad_wall_us() - (gint64)n * seconds[unit - units] * G_USEC_PER_SEC;
+	options->since_us = rdmad_wall_us() - (gint64)n * unit_us;
 	return TRUE;
 }
 

@@ -283,6 +283,15 @@ class Usage(unittest.TestCase):
                 self.assertIn(f"see `rdmad help {args[0]}`", done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1)
 
+    def test_an_age_that_is_none_or_too_long_is_refused(self):
+        for age in ("200000000d", "106751992d", "18446744073709551616s", "-1s", "1", "1x"):
+            with self.subTest(age):
+                done = self.run_rdmad("events", "--since", age, "--socket", "/nonexistent/rdmad.sock")
+                self.assertEqual((done.returncode, done.stderr),
+                                 (2, f'rdmad: invalid age "{age}"; write 30s, 10m, 2h or 3d\n'))
+        done = self.run_rdmad("events", "--since", "106751991d", "--socket", "/nonexistent/rdmad.sock")
+        self.assertEqual(done.returncode, 1, done.stderr)
+
     # [words, part of the one line on stderr]
     MISSPELT = [
         (("devcies",), 'unknown command "devcies"; did you mean `devices`?'),
