@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,18 @@ static void main_print_error(const GError *error)
 		fprintf(stderr, "rdmad: %s\n", *line);
 }
 
+/* Returns `status`, or failure if the output is incomplete. */
+static int main_flush(int status)
+{
+	errno = 0;
+	if (status != 0 || (fflush(stdout) == 0 && !ferror(stdout)))
+		return status;
+	/* A reader that closes the pipe early (`| head`) needs no message. */
+	if (errno != EPIPE)
+		fprintf(stderr, "rdmad: cannot write: %s\n", g_strerror(errno ?: EIO));
+	return RDMAD_EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
@@ -49,10 +62,10 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], RDMAD_KEEPER_OPTION) == 0)
 		return rdmad_keeper_main(argc, argv);
 	if (argc > 1 && rdmad_cli_is_command(argv[1]))
-		return rdmad_cli_run(argc, argv);
+		return main_flush(rdmad_cli_run(argc, argv));
 	options = rdmad_options_new(argc, argv, &error);
 	status = options ? main_act(options, &error) : rdmad_daemon_status(error);
 	if (error)
 		main_print_error(error);
-	return status;
+	return main_flush(status);
 }

@@ -292,6 +292,14 @@ class Usage(unittest.TestCase):
         done = self.run_rdmad("events", "--since", "106751991d", "--socket", "/nonexistent/rdmad.sock")
         self.assertEqual(done.returncode, 1, done.stderr)
 
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        for args in (("version",), ("help",), ("help", "events"), ("status", "--help")):
+            with self.subTest(args), open("/dev/full", "w") as full:
+                done = subprocess.run([RDMAD, *args], stdout=full, stderr=subprocess.PIPE, text=True,
+                                      timeout=PATIENCE)
+                self.assertEqual((done.returncode, done.stderr),
+                                 (1, "rdmad: cannot write: No space left on device\n"))
+
     # [words, part of the one line on stderr]
     MISSPELT = [
         (("devcies",), 'unknown command "devcies"; did you mean `devices`?'),

@@ -413,6 +413,15 @@ class Usage(Case):
         self.assertEqual(text.returncode, 0)
         self.assertRegex(text.stdout, "(?s)^Usage: rdmad .*--lock-wait.*status")
 
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        config = self.write("rdmad.conf", GOOD)
+        for option in "--version", "--help", "--check", "--print-config":
+            with self.subTest(option), open("/dev/full", "w") as full:
+                result = subprocess.run(self.command("-c", config, option), stdout=full, stderr=subprocess.PIPE,
+                                        text=True, timeout=PATIENCE)
+                self.assertEqual((result.returncode, result.stderr),
+                                 (1, "rdmad: cannot write: No space left on device\n"))
+
     def test_check_says_what_is_good(self):
         result = self.run_to_end("--check", "-c", self.write("rdmad.conf", GOOD))
         self.assertEqual(result.returncode, 0, result.stderr)
