@@ -4,8 +4,8 @@
 #
 # In a container that rdmad manages they are read from /run/rdmad; where that has none, or where there is
 # no daemon, rdmad-nccl-env reads the hardware itself.  Any POSIX shell, also under `set -u`: it leaves no variable
-# or function behind, says what is wrong on stderr, and unsets what an earlier run has set.  Without settings its
-# status is 1, which ends a shell under `set -e`.
+# or function behind, says what is wrong on stderr, and unsets the ports and GIDs that an earlier run has set.  Without
+# settings its status is 1, which ends a shell under `set -e`.
 
 rdmad_nccl_env_() {
 	if [ -r "${RDMAD_DIR:-/run/rdmad}/nccl.env" ] &&
