@@ -78,6 +78,7 @@ static void test_a_removal_is_noticed_after_one_that_was_not(Fixture *f, gconstp
 {
 	rdmad_autofd int held = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	g_assert_cmpint(held, >=, 0);
 	g_assert_true(g_file_set_contents(f->file, "", 0, NULL));
 	g_assert_cmpint(g_unlink(f->file), ==, 0);
 	rdmad_loop_turn(f->loop);
