@@ -130,7 +130,7 @@ static void state_set(CniSpool *spool, const char *name, RecordState state)
 {
 	Record *record = g_hash_table_lookup(spool->records, name);
 
-	spool->unread -= state_of(spool, name) == RECORD_UNREAD;
+	spool->unread -= record && record->state == RECORD_UNREAD;
 	spool->unread += state == RECORD_UNREAD;
 	if (state == RECORD_NEW) {
 		g_hash_table_remove(spool->records, name);
@@ -151,18 +151,13 @@ static void attachment_set(CniSpool *spool, const char *name, char *attachment)
 	record->attachment = attachment;
 }
 
-/* `attachment` NULL: the records of any. */
-static void states_change(CniSpool *spool, const char *attachment, RecordState from, RecordState to)
+static void states_change(CniSpool *spool, RecordState from, RecordState to)
 {
 	g_autofree gpointer *names = g_hash_table_get_keys_as_array(spool->records, NULL);
 
-	for (gpointer *name = names; *name; name++) {
-		const Record *record = g_hash_table_lookup(spool->records, *name);
-
-		if (record->state == from &&
-		    (!attachment || g_strcmp0(record->attachment, attachment) == 0))
+	for (gpointer *name = names; *name; name++)
+		if (state_of(spool, *name) == from)
 			state_set(spool, *name, to);
-	}
 }
 
 /* ---- records ---- */
@@ -224,9 +219,22 @@ static void voids_remove(CniSpool *spool)
 
 void cni_spool_forget(CniSpool *spool, const char *attachment)
 {
-	states_change(spool, attachment, RECORD_FAILED, RECORD_VOID);
-	states_change(spool, attachment, RECORD_AGAIN, RECORD_VOID);
-	voids_remove(spool);
+	GHashTableIter iter;
+	gpointer value;
+	gboolean some = FALSE;
+
+	g_hash_table_iter_init(&iter, spool->records);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		Record *record = value;
+
+		if ((record->state != RECORD_FAILED && record->state != RECORD_AGAIN) ||
+		    g_strcmp0(record->attachment, attachment) != 0)
+			continue;
+		record->state = RECORD_VOID;
+		some = TRUE;
+	}
+	if (some)
+		voids_remove(spool);
 }
 
 static void retry_arm(CniSpool *spool)
@@ -240,7 +248,7 @@ static gboolean pass_begin(CniSpool *spool)
 
 	if (spool->again) {
 		voids_remove(spool);
-		states_change(spool, NULL, RECORD_FAILED, RECORD_AGAIN);
+		states_change(spool, RECORD_FAILED, RECORD_AGAIN);
 	}
 	spool->again = FALSE;
 	spool->next = spool->looked_at = 0;
@@ -256,7 +264,7 @@ static gboolean pass_end(CniSpool *spool)
 {
 	g_clear_pointer(&spool->names, g_strfreev);
 	/* rdmad-cni has removed what is left. */
-	states_change(spool, NULL, RECORD_AGAIN, RECORD_NEW);
+	states_change(spool, RECORD_AGAIN, RECORD_NEW);
 	if (spool->unread)
 		retry_arm(spool);
 	else
@@ -308,7 +316,7 @@ static void retry(gpointer data)
 	CniSpool *spool = data;
 
 	spool->retry_ms = MIN(spool->retry_ms * 2, RETRY_MAX_MS);
-	states_change(spool, NULL, RECORD_UNREAD, RECORD_NEW);
+	states_change(spool, RECORD_UNREAD, RECORD_NEW);
 	turn(spool);
 }
 
