@@ -17,48 +17,44 @@ static gboolean exposes_all(const Pool *pool)
 	return settings->expose == EXPOSE_POOL && settings->mode != MODE_EXCLUSIVE;
 }
 
-GPtrArray *allocation_devices(const Pool *pool, const RdmadAllocation *allocation)
+/* Stores the number of devices behind the slots, which come first. */
+static GPtrArray *slots_devices(const Pool *pool, const char *const *slots, guint *n_behind)
 {
 	GPtrArray *devices = g_ptr_array_new();
 
-	for (guint i = 0; allocation->slots[i]; i++) {
-		const Slot *slot = pool_find(pool, allocation->slots[i]);
+	for (guint i = 0; slots[i]; i++) {
+		const Slot *slot = pool_find(pool, slots[i]);
 
 		device_add(devices, slot ? slot->device : NULL);
 	}
+	*n_behind = devices->len;
 	if (exposes_all(pool))
 		for (guint i = 0; i < pool_device_count(pool); i++)
 			device_add(devices, pool_device(pool, i));
 	return devices;
 }
 
-static gboolean is_behind(const Pool *pool, const char *const *slots, const PoolDevice *device)
+GPtrArray *allocation_devices(const Pool *pool, const RdmadAllocation *allocation)
 {
-	for (guint i = 0; slots[i]; i++) {
-		const Slot *slot = pool_find(pool, slots[i]);
+	guint n_behind;
 
-		if (slot && slot->device == device)
-			return TRUE;
-	}
-	return FALSE;
+	return slots_devices(pool, (const char *const *)allocation->slots, &n_behind);
 }
 
 char **allocation_exposed(const Pool *pool, const char *const *slots)
 {
-	GPtrArray *ids;
+	g_autoptr(GPtrArray) devices = NULL;
+	guint n_behind, n;
+	char **ids;
 
 	if (!exposes_all(pool))
 		return NULL;
-	ids = g_ptr_array_new();
-	for (guint i = 0; i < pool_device_count(pool) && ids->len < RDMAD_ALLOCATION_MAX_EXPOSED;
-	     i++) {
-		const PoolDevice *device = pool_device(pool, i);
-
-		if (device->dev && !is_behind(pool, slots, device))
-			g_ptr_array_add(ids, g_strdup(device->id));
-	}
-	g_ptr_array_add(ids, NULL);
-	return (char **)g_ptr_array_free(ids, FALSE);
+	devices = slots_devices(pool, slots, &n_behind);
+	n = MIN(devices->len - n_behind, RDMAD_ALLOCATION_MAX_EXPOSED);
+	ids = g_new0(char *, n + 1);
+	for (guint i = 0; i < n; i++)
+		ids[i] = g_strdup(((const RdmadDevice *)devices->pdata[n_behind + i])->id);
+	return ids;
 }
 
 gboolean resource_settings_wants(const ResourceSettings *settings, RdmadChardevKind kind)
