@@ -96,10 +96,8 @@ static void inotify_readable(int fd, RdmadIo ready, gpointer data)
 
 	while (read(fd, buffer, sizeof(buffer)) > 0)
 		;
-	if (!watch_update(watch)) {
-		fall_back_to_polling(watch);
-		return;
-	}
+	watch_follow(watch);
+	/* Polling has armed it. */
 	if (!rdmad_event_armed(watch->timer))
 		rdmad_event_arm(watch->timer, SETTLE_MS);
 }
