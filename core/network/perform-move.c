@@ -345,27 +345,18 @@ static gboolean altnames_drop(const PerformContext *ctx, const RdmadLink *link, 
 	return TRUE;
 }
 
-static gboolean is_above(const RdmadLink *link, const RdmadLink *nic)
-{
-	return link->parent == nic->ifindex && link->parent_netns < 0 &&
-	       link->ifindex != nic->ifindex && g_strcmp0(link->kind, "veth") != 0;
-}
-
 /* The kernel moves no link above the NIC with it: the pod would use the NIC on.  A failure does not keep the
- * NIC in the pod. */
-static gboolean uppers_delete(const PerformContext *ctx, const RdmadLink *nic, GError **error)
+ * NIC in the pod; `problem` is the first. */
+static void uppers_delete(const PerformContext *ctx, const RdmadLink *nic, GError **problem)
 {
-	g_autoptr(GPtrArray) links = rdmad_links_list(ctx->pod, error);
-	gboolean ok = links != NULL;
+	g_autoptr(GPtrArray) links = rdmad_links_list(ctx->pod, problem);
 
 	for (guint i = 0; links && i < links->len; i++) {
 		const RdmadLink *link = links->pdata[i];
 
-		if (is_above(link, nic) &&
-		    !rdmad_links_delete(ctx->pod, &link->ifindex, 1, ok ? error : NULL))
-			ok = FALSE;
+		if (rdmad_link_below(link) == nic->ifindex && link->ifindex != nic->ifindex)
+			rdmad_links_delete(ctx->pod, &link->ifindex, 1, *problem ? NULL : problem);
 	}
-	return ok;
 }
 
 /* Another link of the host may have taken the name: then the link returns under a spare name, and
@@ -438,8 +429,9 @@ gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *m
 	}
 	ok = (!link && !was_away(move, back.link)) || restore(ctx, move, back.link, error);
 	rdmad_link_free(back.link);
-	if (!ok || !above)
-		return ok;
-	g_propagate_error(error, g_steal_pointer(&above));
-	return FALSE;
+	if (ok && above) {
+		g_propagate_error(error, g_steal_pointer(&above));
+		return FALSE;
+	}
+	return ok;
 }

@@ -95,7 +95,7 @@ static void link_add(CniView *view, const RdmadLink *from)
 		.name = g_strdup(from->name),
 		.altnames = g_strdupv(from->altnames),
 		.kind = g_strdup(from->kind),
-		.parent = from->parent_netns < 0 ? (guint32)from->parent : 0,
+		.parent = (guint32)rdmad_link_below(from),
 		.master = (guint32)from->master,
 		.mtu = from->mtu,
 		.max_mtu = from->max_mtu,
@@ -104,9 +104,6 @@ static void link_add(CniView *view, const RdmadLink *from)
 		.parent_device = g_strdup(from->parent_device),
 	};
 
-	/* Each end of a veth names the other as its parent, though neither is above the other. */
-	if (g_strcmp0(from->kind, "veth") == 0)
-		link.parent = 0;
 	rdmad_mac_parse(from->mac ? from->mac : "", &link.mac);
 	g_array_append_val(view->links, link);
 }

@@ -90,6 +90,12 @@ void rdmad_link_free(RdmadLink *link)
 	g_free(link);
 }
 
+/* Each end of a veth names the other as its parent, though neither is above the other. */
+int rdmad_link_below(const RdmadLink *link)
+{
+	return link->parent_netns < 0 && g_strcmp0(link->kind, "veth") != 0 ? link->parent : 0;
+}
+
 static char **link_altnames(const struct nlattr *list)
 {
 	GPtrArray *names = g_ptr_array_new();
@@ -165,7 +171,6 @@ static RdmadLink *link_parse(const struct nlmsghdr *msg)
 	link->parent_device = get_text(attrs[IFLA_PARENT_DEV_NAME]);
 	link->kind = link_kind(attrs[IFLA_LINKINFO]);
 	link->parent = (int)rdmad_route_get_u32(attrs[IFLA_LINK]);
-	/* For a veth, IFLA_LINK is the peer, not a lower link. */
 	link->parent_netns =
 		attrs[IFLA_LINK_NETNSID] ? (int)rdmad_route_get_u32(attrs[IFLA_LINK_NETNSID]) : -1;
 	link->master = (int)rdmad_route_get_u32(attrs[IFLA_MASTER]);

@@ -66,7 +66,7 @@ typedef struct {
 	char **altnames;
 	char *parent_device;	   /* "0000:18:00.0"; NULL: none, or a kernel before 5.14 */
 	char *kind;		   /* "macvlan", "veth", ...; NULL: a physical link */
-	int parent;		   /* ifindex of the link below; 0: none */
+	int parent;		   /* ifindex of the link below, of a veth its peer; 0: none */
 	int parent_netns;	   /* number of the namespace of `parent`; -1: the same */
 	int master;		   /* ifindex of the bond or bridge above; 0: none */
 	guint32 group;		   /* IFLA_GROUP; 0: the default one */
@@ -85,6 +85,8 @@ typedef struct {
 
 RDMAD_API void rdmad_link_free(RdmadLink *link);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadLink, rdmad_link_free)
+/* Returns the ifindex of the link below in the same namespace; 0: none. */
+RDMAD_API int rdmad_link_below(const RdmadLink *link);
 
 /* Returns an array of RdmadLink, without their virtual functions. */
 RDMAD_API GPtrArray *rdmad_links_list(RdmadNetwork *net, GError **error);
