@@ -25,6 +25,12 @@ static char *env_text(const NcclEnv *env)
 	return g_string_free(text, FALSE);
 }
 
+/* podresources does not list init containers, so that rdmad knows no name of theirs. */
+static const char *container_label(const RdmadAllocation *named)
+{
+	return named->container ?: "";
+}
+
 static void collect_info(RdmadStat *stat, gpointer data)
 {
 	const NcclStats *stats = data;
@@ -40,7 +46,7 @@ static void collect_info(RdmadStat *stat, gpointer data)
 		env = env_text(container->plan->env);
 		rdmad_stat_set(stat, 1,
 			       (const char *const[]){ named->pod_namespace, named->pod_name,
-						      named->container, env, NULL });
+						      container_label(named), env, NULL });
 	}
 }
 
@@ -61,7 +67,7 @@ static void collect_consistent(RdmadStat *stat, gpointer data)
 						       container->first, settings->versions.to,
 						       NULL),
 				       (const char *const[]){ named->pod_namespace, named->pod_name,
-							      named->container, NULL });
+							      container_label(named), NULL });
 	}
 }
 

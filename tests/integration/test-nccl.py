@@ -479,6 +479,19 @@ class NcclTest(PluginCase):
         for label in labels.split(","):
             self.assertIn(label, consistent[0])
 
+    def test_an_init_container_that_keeps_a_device_does_not_end_a_scrape(self):
+        """podresources lists no init containers: an allocation can have a pod and no container."""
+        config = CONFIG.replace("nccl = {", "metrics = { listen = ( ); page = false; };\n  nccl = {")
+        self.start_kubelet()
+        self.start_daemon(config % "", "--module=nccl", "--module=metrics")
+        self.wait_ready(4, RAIL)
+        self.kubelet.run("ml/train-0", RAIL, 1, init=2)
+        self.wait_for(lambda: [(a["pod"], a["container"]) for a in self.allocations().values()].count(("train-0", None)),
+                      "the pod of the init container")
+        consistent = [line for line in self.metrics().splitlines() if line.startswith("rdma_nccl_env_consistent{")]
+        self.assertEqual(len(consistent), 2, consistent)
+        self.assertIn('rdma_nccl_env_consistent{namespace="ml",pod="train-0",container=""} 1', consistent)
+
     def metrics(self):
         connection = Connection(self.socket, PATIENCE)
         connection.request("GET", "/metrics")
