@@ -152,8 +152,8 @@ static NcclGidReason port_gid_reason(const NcclView *view, const NcclPolicy *pol
 	return nearest;
 }
 
-/* A port without a GID is a rail that the job would miss if it was allocated; otherwise it is a
- * port that was not set up. */
+/* A RoCE port without a GID is a rail that the job would miss if it was allocated; otherwise, and beside
+ * InfiniBand, it is a port that was not set up. */
 static gboolean plan_has_gids(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
 {
 	for (guint i = plan->n_selected; i < plan->rails->len; i++) {
@@ -163,7 +163,8 @@ static gboolean plan_has_gids(NcclPlan *plan, const NcclView *view, const NcclPo
 		if (rail->reason != NCCL_RAIL_NO_GID)
 			continue;
 		names = rails_with(plan, NCCL_RAIL_NO_GID);
-		if (plan->n_selected == 0 || (view->allocated && !policy->allow_subset)) {
+		if (plan->n_selected == 0 ||
+		    (nccl_plan_is_roce(plan) && view->allocated && !policy->allow_subset)) {
 			plan_refuse(plan, NCCL_REFUSAL_NO_GID, "no routable GID: %s: %s", names,
 				    rail->port->n_gids == 0 ? "the table is empty"
 							    : nccl_gid_reason_text(port_gid_reason(
@@ -176,23 +177,29 @@ static gboolean plan_has_gids(NcclPlan *plan, const NcclView *view, const NcclPo
 	return TRUE;
 }
 
+static const NcclRail *first_selected(const NcclPlan *plan, RdmadLinkLayer layer)
+{
+	for (guint i = 0; i < plan->n_selected; i++)
+		if (nccl_plan_rail(plan, i)->port->link_layer == layer)
+			return nccl_plan_rail(plan, i);
+	return NULL;
+}
+
+/* Decides the link layer of the whole plan.  An Ethernet port without a usable GID is not selected, and
+ * so does not compete with InfiniBand, which needs no GID. */
 static gboolean plan_has_one_link_layer(NcclPlan *plan)
 {
-	const NcclRail *first = nccl_plan_rail(plan, 0);
+	const NcclRail *infiniband = first_selected(plan, RDMAD_LINK_LAYER_INFINIBAND);
+	const NcclRail *ethernet = first_selected(plan, RDMAD_LINK_LAYER_ETHERNET);
 
-	for (guint i = 1; i < plan->n_selected; i++) {
-		const NcclRail *rail = nccl_plan_rail(plan, i);
-
-		if (rail->port->link_layer != first->port->link_layer) {
-			plan_refuse(plan, NCCL_REFUSAL_MIXED,
-				    "%s:%u and %s:%u have different link layers: choose one with "
-				    "link_layer",
-				    first->device->name, first->port->number, rail->device->name,
-				    rail->port->number);
-			return FALSE;
-		}
-	}
-	return TRUE;
+	plan->link_layer = infiniband ? RDMAD_LINK_LAYER_INFINIBAND : RDMAD_LINK_LAYER_ETHERNET;
+	if (!infiniband || !ethernet)
+		return TRUE;
+	plan_refuse(plan, NCCL_REFUSAL_MIXED,
+		    "%s:%u and %s:%u have different link layers: choose one with link_layer",
+		    infiniband->device->name, infiniband->port->number, ethernet->device->name,
+		    ethernet->port->number);
+	return FALSE;
 }
 
 static gboolean plan_fits_limit(NcclPlan *plan, const NcclPolicy *policy)
@@ -262,14 +269,15 @@ static gboolean plan_knows_addresses(NcclPlan *plan, const NcclView *view)
 
 gboolean nccl_plan_is_roce(const NcclPlan *plan)
 {
-	for (guint i = 0; i < plan->rails->len; i++) {
-		const NcclRail *rail = nccl_plan_rail(plan, i);
+	return plan->link_layer == RDMAD_LINK_LAYER_ETHERNET;
+}
 
-		if ((rail->reason == NCCL_RAIL_SELECTED || rail->reason == NCCL_RAIL_NO_GID) &&
-		    rail->port->link_layer == RDMAD_LINK_LAYER_ETHERNET)
-			return TRUE;
-	}
-	return FALSE;
+static const char *no_setting_text(const NcclPlan *plan)
+{
+	if (!nccl_plan_is_roce(plan))
+		return "NCCL_IB_HCA cannot name these ports";
+	return plan->asked.to <= 20 ? "NCCL before 2.21 has one index for all ports"
+				    : "neither one index nor one address range is right";
 }
 
 static void refuse_setting(NcclPlan *plan)
@@ -280,17 +288,16 @@ static void refuse_setting(NcclPlan *plan)
 	for (guint i = 0; i < plan->n_selected && i < NAMED_RAILS; i++) {
 		const NcclRail *rail = nccl_plan_rail(plan, i);
 
+		g_string_append_printf(text, "%s%s:%u", i ? ", " : "", rail->device->name,
+				       rail->port->number);
+		if (!rail->gid)
+			continue;
 		nccl_gid_format(rail->gid->raw, address);
-		g_string_append_printf(text, "%s%s:%u has %s at %u", i ? ", " : "",
-				       rail->device->name, rail->port->number, address,
-				       rail->gid->index);
+		g_string_append_printf(text, " has %s at %u", address, rail->gid->index);
 	}
 	if (plan->n_selected > NAMED_RAILS)
 		g_string_append_printf(text, " and %u more", plan->n_selected - NAMED_RAILS);
-	plan_refuse(plan, NCCL_REFUSAL_NO_SETTING, "%s: %s",
-		    plan->asked.to <= 20 ? "NCCL before 2.21 has one index for all ports"
-					 : "neither one index nor one address range is right",
-		    text->str);
+	plan_refuse(plan, NCCL_REFUSAL_NO_SETTING, "%s: %s", no_setting_text(plan), text->str);
 }
 
 static gboolean plan_settle(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
@@ -407,10 +414,10 @@ NcclPlan *nccl_plan_new(const NcclView *view, NcclVersions versions, const NcclP
 	plan->asked_siblings = policy->siblings;
 	plan->warnings = g_new0(char *, 1);
 	plan_count_selected(plan);
-	if (!plan_has_device(plan, view) ||
+	if (!plan_has_device(plan, view) || !plan_has_one_link_layer(plan) ||
 	    (nccl_plan_is_roce(plan) && !plan_knows_addresses(plan, view)) ||
-	    !plan_has_gids(plan, view, policy) || !plan_has_one_link_layer(plan) ||
-	    !plan_fits_limit(plan, policy) || !plan_settle(plan, view, policy))
+	    !plan_has_gids(plan, view, policy) || !plan_fits_limit(plan, policy) ||
+	    !plan_settle(plan, view, policy))
 		return plan;
 	plan_note_gids(plan);
 	if (plan_is_erdma(plan) && plan->versions.to >= ERDMA_OLDEST)

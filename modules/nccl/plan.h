@@ -29,7 +29,8 @@ typedef struct {
 	/* versions that the settings are right for: those requested, or the newest of them */
 	NcclVersions versions;
 	NcclVersions asked;
-	GArray *rails; /* of NcclRail, selected ones first; borrows from the view */
+	RdmadLinkLayer link_layer; /* of each selected rail; RoCE: Ethernet */
+	GArray *rails;		   /* of NcclRail, selected ones first; borrows from the view */
 	guint n_selected;
 	NcclEnv *env;	   /* for NCCL; empty after a refusal other than NO_ADDRESSES */
 	NcclEnv *siblings; /* for UCX, NVSHMEM, libfabric and Open MPI */

@@ -36,6 +36,7 @@ SCRIPT_ANSWERS = {
 OTHER_ANSWERS = {
     "ipv6": ("=mlx5_0:1,mlx5_1:1", "3"),
     "infiniband": ("=mlx5_0:1,mlx5_1:1,mlx5_2:1", None),
+    "infiniband-ethernet": ("=mlx5_0:1,mlx5_1:1,mlx5_2:1", None),
     "mixed": ("=bnxt_re0:1,irdma0:1,hns_0:1,ionic_0:1,mlx4_0:1,mana_0:1,rxe0:1", "-1"),
 }
 
@@ -113,7 +114,7 @@ class MachineTest(EnvCase):
         self.assertEqual(foreign, ["2001:db8:0:1::7", "2001:db8:0:64::7"])
 
     def test_explain_names_each_port_and_gid(self):
-        for machine in ("gpu-8rail", "ipv6", "infiniband", "bond", "sriov", "mixed", "erdma", "broken"):
+        for machine in ("gpu-8rail", "ipv6", "infiniband-ethernet", "bond", "sriov", "mixed", "erdma", "broken"):
             with self.subTest(machine):
                 plan = self.run_tool("--sysroot", self.machine(machine), "--format", "json")
                 text = self.run_tool("--sysroot", self.machine(machine), "--explain").stdout

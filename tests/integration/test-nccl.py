@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 
 from control_socket import Connection  # noqa: E402
 from machine_changes import Machine, post  # noqa: E402
-from plugin_case import INSTRUMENTED, PATIENCE, RDMAD, PluginCase, tap  # noqa: E402
+from plugin_case import INSTRUMENTED, PATIENCE, RDMAD, TESTS, PluginCase, tap  # noqa: E402
 
 RAIL = "rdma/rail"
 OTHER = "rdma/other"
@@ -357,6 +357,29 @@ class NcclTest(PluginCase):
                 self.start_daemon(POOL, "--module=nccl")
                 self.wait_ready(1000, "rdma/hca")
                 self.wait_for(lambda: set(self.allocations()) == set(allocations), "the allocations")
+
+    def test_an_ethernet_port_that_nobody_set_up_is_no_rail_of_infiniband(self):
+        """In each mode of exposure, with the host's network and with one that is to come, over a restart."""
+        machine = os.path.join(self.dir, "machine")
+        subprocess.run([os.path.join(TESTS, "machines/expand"), "infiniband-ethernet", machine], check=True)
+        self.machine = machine
+        for resource, healthy, slots in (('expose = "pool"', 800, 1), ('mode = "exclusive"', 4, 4)):
+            for network in ("host", "auto"):
+                with self.subTest(f"{resource}, {network}"):
+                    self.setUp()
+                    config = (f'modules = {{ device-plugin = {{ resources = ( {{ name = "{RAIL}"; {resource}; }} ); }};'
+                              f' nccl = {{ network = "{network}"; }}; }};')
+                    self.start_kubelet()
+                    self.start_daemon(config, "--module=nccl")
+                    self.wait_ready(healthy, RAIL)
+                    self.assertIn("NCCL_IB_HCA='=mlx5_0:1,mlx5_1:1,mlx5_2:1'", self.ask("nccl-env")["text"])
+                    allocation = self.allocate(RAIL, slots)
+                    self.wait_conf(allocation, NCCL_IB_HCA="=mlx5_0:1,mlx5_1:1,mlx5_2:1")
+                    self.end_daemon()
+                    self.start_daemon(config, "--module=nccl")
+                    self.wait_ready(healthy, RAIL)
+                    self.wait_conf(allocation, NCCL_IB_HCA="=mlx5_0:1,mlx5_1:1,mlx5_2:1")
+                    self.end_daemon()
 
     def test_two_resources_of_a_container_share_a_plan(self):
         self.start()

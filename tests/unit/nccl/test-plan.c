@@ -4,6 +4,7 @@
 #include "gid.h"
 #include "simulate.h"
 #include "view-text.h"
+#include "write.h"
 #include "support/unit.h"
 
 typedef struct {
@@ -241,6 +242,16 @@ static const Case TABLE[] = {
 	  .plan = "NCCL_IB_HCA==mlx4_0:2 NCCL_IB_GID_INDEX=3" },
 	{ "InfiniBand and RoCE", "mlx5_0 ib 0/v1/fe80::1\nmlx5_1 3/v2/10.0.0.1\n" OWN("10.0.0.1"),
 	  .plan = "refused: mixed-link-layers" },
+	{ "InfiniBand beside an adapter that nobody set up",
+	  "host\nmlx5_0 ib 0/v1/fe80::1\nmlx5_4 net=eno1 0/v1/fe80::4 1/v2/fe80::4\n",
+	  .plan = "NCCL_IB_HCA==mlx5_0:1" },
+	{ "the other port of a mlx4 has no GID", "mlx4_0 ib 0/v1/fe80::1 port=2\n",
+	  .plan = "NCCL_IB_HCA==mlx4_0:1" },
+	{ "Omni-Path, and an adapter with RoCE v1 alone",
+	  "hfi1_0 ib driver=hfi1 0/v1/fe80::1\nmlx5_0 2/v1/10.0.0.1\n" OWN("10.0.0.1"),
+	  .plan = "NCCL_IB_HCA==hfi1_0:1" },
+	{ "an InfiniBand device whose name NCCL takes for two", "mlx5,0 ib 0/v1/fe80::1\n",
+	  .plan = "refused: no-setting" },
 	{ "InfiniBand of both", "mlx5_0 ib 0/v1/fe80::1\nmlx5_1 3/v2/10.0.0.1\n" OWN("10.0.0.1"),
 	  .settings = "link_layer = \"infiniband\";", .plan = "NCCL_IB_HCA==mlx5_0:1" },
 	{ "RoCE of both", "mlx5_0 ib 0/v1/fe80::1\nmlx5_1 3/v2/10.0.0.1\n" OWN("10.0.0.1"),
@@ -358,6 +369,173 @@ static const Case DEFECTS[] = {
 static void test_defects(void)
 {
 	cases_check(DEFECTS, G_N_ELEMENTS(DEFECTS));
+}
+
+/* ---- every node of two or three ports ---- */
+
+/* A kind of port, and whether it can be a rail when the addresses of the namespace are known, and when
+ * they are not; `words` has %u for the port, the first %u being the name's. */
+typedef struct {
+	const char *name, *words;
+	RdmadLinkLayer layer; /* UNKNOWN: no rail in any plan */
+	gboolean usable, usable_unknown;
+} PortKind;
+
+static const PortKind KINDS[] = {
+	{ "InfiniBand", "ib 0/v1/fe80::1", RDMAD_LINK_LAYER_INFINIBAND, TRUE, TRUE },
+	{ "InfiniBand, an empty table", "ib net=ib0", RDMAD_LINK_LAYER_INFINIBAND, TRUE, TRUE },
+	{ "InfiniBand, down", "ib down 0/v1/fe80::1", RDMAD_LINK_LAYER_UNKNOWN, FALSE, FALSE },
+	{ "RoCE", "0/v2/fe80::1 2/v1/10.0.%u.1 3/v2/10.0.%u.1", RDMAD_LINK_LAYER_ETHERNET, TRUE,
+	  TRUE },
+	{ "RoCE of another namespace", "3/v2/10.9.%u.1", RDMAD_LINK_LAYER_ETHERNET, FALSE, TRUE },
+	{ "RoCE, down", "down 3/v2/10.0.%u.1", RDMAD_LINK_LAYER_UNKNOWN, FALSE, FALSE },
+	{ "link-local", "0/v1/fe80::1 1/v2/fe80::1", RDMAD_LINK_LAYER_ETHERNET, FALSE, FALSE },
+	{ "RoCE v1", "2/v1/10.0.%u.1", RDMAD_LINK_LAYER_ETHERNET, FALSE, FALSE },
+	{ "no GID", "net=eth0", RDMAD_LINK_LAYER_ETHERNET, FALSE, FALSE },
+	{ "neither", "efa 0/v1/fe80::1", RDMAD_LINK_LAYER_UNKNOWN, FALSE, FALSE },
+};
+
+typedef struct {
+	const PortKind *kinds[3];
+	guint n;
+	gboolean one_device;   /* the ports are those of one device */
+	const char *addresses; /* "known", "unknown", "none" yet */
+	const char *host;      /* "host\n" or "" */
+	const char *settings, *version;
+} Node;
+
+static char *node_text(const Node *node)
+{
+	GString *text = g_string_new(node->host);
+
+	for (guint i = 0; i < node->n; i++) {
+		g_auto(GStrv) parts = g_strsplit(node->kinds[i]->words, "%u", -1);
+		g_autofree char *number = g_strdup_printf("%u", i);
+		g_autofree char *words = g_strjoinv(number, parts);
+
+		if (i && node->one_device)
+			g_string_append_printf(text, " port=%u %s", i + 1, words);
+		else
+			g_string_append_printf(text, "%smlx5_%u %s", i ? "\n" : "", i, words);
+	}
+	g_string_append_c(text, '\n');
+	for (guint i = 0; i < node->n && g_str_equal(node->addresses, "known"); i++)
+		g_string_append_printf(text, "address 10.0.%u.1\n", i);
+	if (g_str_equal(node->addresses, "none"))
+		g_string_append(text, "address none\n");
+	return g_string_free(text, FALSE);
+}
+
+static gboolean kind_is_usable(const Node *node, const PortKind *kind)
+{
+	if (kind->layer == RDMAD_LINK_LAYER_INFINIBAND)
+		return TRUE;
+	if (g_str_equal(node->addresses, "none"))
+		return FALSE;
+	return g_str_equal(node->addresses, "known") ? kind->usable : kind->usable_unknown;
+}
+
+/* Returns the refusal that the ports call for, and appends the ports to use. */
+static const char *node_expected(const Node *node, GString *hca)
+{
+	guint infiniband = 0, roce = 0, without = 0;
+
+	for (guint i = 0; i < node->n; i++) {
+		const PortKind *kind = node->kinds[i];
+
+		infiniband += kind->layer == RDMAD_LINK_LAYER_INFINIBAND;
+		if (kind->layer == RDMAD_LINK_LAYER_ETHERNET)
+			*(kind_is_usable(node, kind) ? &roce : &without) += 1;
+	}
+	for (guint i = 0; i < node->n; i++)
+		if (node->kinds[i]->layer != RDMAD_LINK_LAYER_UNKNOWN &&
+		    (infiniband ? node->kinds[i]->layer == RDMAD_LINK_LAYER_INFINIBAND
+				: kind_is_usable(node, node->kinds[i]) ||
+					  g_str_equal(node->addresses, "none")))
+			g_string_append_printf(hca, "%smlx5_%u:%u", hca->len ? "," : "=",
+					       node->one_device ? 0 : i,
+					       node->one_device ? i + 1 : 1);
+	if (infiniband)
+		return roce ? "mixed-link-layers" : "none";
+	if (!roce && !without)
+		return "no-device";
+	if (g_str_equal(node->addresses, "none"))
+		return "no-addresses";
+	return !roce || (without && !node->host[0] && !node->settings) ? "no-gid" : "none";
+}
+
+/* Every format, which reads every member of every rail. */
+static void plan_write(const NcclView *view, const NcclPolicy *policy, const NcclPlan *plan)
+{
+	const NcclPlanLabel label = { "a1", 1 };
+	g_autofree char *sh = nccl_write_sh(plan, &label);
+	g_autofree char *conf = nccl_write_conf(plan, &label);
+	g_autofree char *json = nccl_write_json_text(view, policy, plan, &label);
+	g_autofree char *explanation = nccl_write_explanation(view, policy, plan);
+	g_autofree char *versions = nccl_write_versions(view, policy, &label);
+	g_autofree char *topology = nccl_write_topology(view, plan);
+
+	g_assert_true(sh && conf && json && explanation && versions && topology);
+}
+
+static void node_check(const Node *node)
+{
+	g_autofree char *text = node_text(node);
+	g_autoptr(NcclView) view = view_from_text(text);
+	g_autoptr(NcclSettings) settings = settings_from_text(node->settings);
+	g_autoptr(GString) hca = g_string_new(NULL);
+	const char *refusal = node_expected(node, hca);
+	g_autoptr(NcclPlan) plan = case_plan(&(Case){ .version = node->version }, view, settings);
+
+	g_test_message("%s%s, NCCL %s:\n%s%s", node->addresses, node->settings ? " subset" : "",
+		       node->version, text, plan->reason);
+	g_assert_cmpstr(nccl_refusal_name(plan->refusal), ==, refusal);
+	if (plan->refusal == NCCL_REFUSAL_NONE || plan->refusal == NCCL_REFUSAL_NO_ADDRESSES)
+		g_assert_cmpstr(nccl_env_get(plan->env, "NCCL_IB_HCA"), ==, hca->str);
+	else
+		g_assert_cmpuint(plan->env->variables->len, ==, 0);
+	for (guint i = 0; i < plan->n_selected && !plan->refusal; i++) {
+		const NcclRail *rail = nccl_plan_rail(plan, i);
+
+		g_assert_cmpint(rail->port->link_layer, ==, plan->link_layer);
+		g_assert_true((rail->gid != NULL) ==
+			      (plan->link_layer == RDMAD_LINK_LAYER_ETHERNET));
+	}
+	for (guint i = plan->n_selected; i < plan->rails->len; i++)
+		g_assert_cmpint(nccl_plan_rail(plan, i)->reason, !=, NCCL_RAIL_SELECTED);
+	plan_write(view, &settings->policy, plan);
+}
+
+static void node_check_each(Node node)
+{
+	static const char *const versions[] = { "2.18", "2.20", "2.25", "any" };
+	static const char *const addresses[] = { "known", "unknown", "none" };
+
+	for (guint i = 0; i < 2 * 2 * 2 * 3; i++) {
+		node.one_device = i & 1;
+		node.host = i & 2 ? "host\n" : "";
+		node.settings = i & 4 ? "allow_subset = true;" : NULL;
+		node.addresses = addresses[i >> 3];
+		/* Each version with each pair of kinds; three of them with one version in turn. */
+		for (guint v = 0; v < G_N_ELEMENTS(versions); v++) {
+			node.version = versions[v];
+			if (node.n < 3 || v == i % G_N_ELEMENTS(versions))
+				node_check(&node);
+		}
+	}
+}
+
+static void test_link_layers(void)
+{
+	const guint n = G_N_ELEMENTS(KINDS);
+
+	for (guint a = 0; a < n; a++)
+		for (guint b = 0; b < n; b++) {
+			node_check_each((Node){ .kinds = { &KINDS[a], &KINDS[b] }, .n = 2 });
+			for (guint c = b; c < n; c++)
+				node_check_each((Node){
+					.kinds = { &KINDS[a], &KINDS[b], &KINDS[c] }, .n = 3 });
+		}
 }
 
 /* ---- many ---- */
@@ -579,6 +757,8 @@ static void test_siblings(void)
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/plan/each row of the table", test_table),
 	UNIT_TEST("/plan/no defect of nccl_env.sh", test_defects),
+	UNIT_TEST("/plan/the ports are of one link layer, with a GID where that is needed",
+		  test_link_layers),
 	UNIT_TEST("/plan/more ports than NCCL takes", test_many_ports),
 	UNIT_TEST("/plan/full tables", test_full_tables),
 	UNIT_TEST("/plan/a list that no line can hold", test_long_list),
