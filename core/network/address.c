@@ -7,6 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
+static const guint8 MAPPED[12] = { [10] = 0xff, [11] = 0xff }; /* ::ffff:0:0/96 */
+
+RdmadIp rdmad_ip_of_gid(const guint8 raw[16])
+{
+	const gboolean mapped = memcmp(raw, MAPPED, sizeof(MAPPED)) == 0;
+	RdmadIp ip = { .family = mapped ? AF_INET : AF_INET6, .prefix = mapped ? 32 : 128 };
+
+	memcpy(ip.bytes, mapped ? raw + sizeof(MAPPED) : raw, mapped ? 4 : 16);
+	return ip;
+}
+
 guint8 rdmad_ip_bits(const RdmadIp *ip)
 {
 	return ip->family == AF_INET ? 32 : ip->family == AF_INET6 ? 128 : 0;
@@ -108,7 +119,6 @@ gboolean rdmad_ip_in(const RdmadIp *ip, const RdmadIp *network)
 
 gboolean rdmad_ip_is_unicast(const RdmadIp *ip)
 {
-	static const guint8 mapped[12] = { [10] = 0xff, [11] = 0xff };
 	static const guint8 none[15];
 
 	if (ip->family == AF_INET)
@@ -116,7 +126,7 @@ gboolean rdmad_ip_is_unicast(const RdmadIp *ip)
 	/* :: and ::1 */
 	return ip->family == AF_INET6 && ip->bytes[0] != 0xff &&
 	       !(memcmp(ip->bytes, none, sizeof(none)) == 0 && ip->bytes[15] <= 1) &&
-	       memcmp(ip->bytes, mapped, sizeof(mapped)) != 0;
+	       memcmp(ip->bytes, MAPPED, sizeof(MAPPED)) != 0;
 }
 
 gboolean rdmad_ip_is_link_local(const RdmadIp *ip)

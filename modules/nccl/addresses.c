@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/if_addr.h>
 #include <net/if.h>
 #include <net/route.h>
 #include <rdmad/error.h>
@@ -223,12 +224,16 @@ static gboolean hex_address(const char *text, guint8 raw[16])
 	return TRUE;
 }
 
-/* "20010db8000000000000000000000007 02 40 00 80     eth0" */
+/* "20010db8000000000000000000000007 02 40 00 80     eth0": index, prefix, scope, flags.  The address of a
+ * failed duplicate detection is another host's. */
 static gboolean if_inet6_line(char *line, gpointer data, GError **error)
 {
 	guint8 raw[16];
+	guint flags = 0;
 
-	return !hex_address(line, raw) || reading_add(data, raw, error);
+	return !hex_address(line, raw) ||
+	       (sscanf(line + 32, " %*x %*x %*x %x", &flags) == 1 && flags & IFA_F_DADFAILED) ||
+	       reading_add(data, raw, error);
 }
 
 NcclAddresses *nccl_addresses_read(const RdmadSysroot *root, const char *process, GError **error)

@@ -2,6 +2,7 @@
 #include "rail.h"
 
 #include <arpa/inet.h>
+#include <rdmad/address.h>
 #include <rdmad/config.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ static const char *const GID_REASONS[] = {
 	[NCCL_GID_USABLE] = "usable",
 	[NCCL_GID_NOT_V2] = "RoCE v1",
 	[NCCL_GID_UNREADABLE_TYPE] = "its type cannot be read",
+	[NCCL_GID_NOT_UNICAST] = "not the address of an interface",
 	[NCCL_GID_LINK_LOCAL] = "link-local: not routable",
 	[NCCL_GID_FOREIGN] = "address of another network namespace",
 	[NCCL_GID_OTHER_FAMILY] = "not the address family that is configured",
@@ -60,6 +62,14 @@ const char *nccl_gid_reason_text(NcclGidReason reason)
 
 /* ---- GIDs ---- */
 
+/* Not what NCCL takes for link-local, which is fe80::/64 alone. */
+static gboolean gid_is_link_local(const RdmadGid *gid)
+{
+	const RdmadIp ip = rdmad_ip_of_gid(gid->raw);
+
+	return rdmad_ip_is_link_local(&ip);
+}
+
 static gboolean family_fits(const NcclPolicy *policy, int family)
 {
 	switch (policy->family) {
@@ -82,11 +92,15 @@ static gboolean subnet_fits(const NcclPolicy *policy, const guint8 raw[16])
 NcclGidReason nccl_rail_judge_gid(const NcclView *view, const NcclPolicy *policy,
 				  const RdmadGid *gid)
 {
+	const RdmadIp ip = rdmad_ip_of_gid(gid->raw);
+
 	if (gid->type == RDMAD_GID_UNKNOWN)
 		return NCCL_GID_UNREADABLE_TYPE;
 	if (gid->type != RDMAD_GID_ROCE_V2)
 		return NCCL_GID_NOT_V2;
-	if (nccl_gid_is_link_local(gid->raw) && !policy->allow_link_local)
+	if (!rdmad_ip_is_unicast(&ip))
+		return NCCL_GID_NOT_UNICAST;
+	if (rdmad_ip_is_link_local(&ip) && !policy->allow_link_local)
 		return NCCL_GID_LINK_LOCAL;
 	if (!nccl_view_owns(view, gid))
 		return NCCL_GID_FOREIGN;
@@ -103,7 +117,7 @@ NcclGidReason nccl_rail_judge_gid(const NcclView *view, const NcclPolicy *policy
  * then by index. */
 static guint gid_rank(const RdmadPort *port, const RdmadGid *gid)
 {
-	const gboolean link_local = nccl_gid_is_link_local(gid->raw);
+	const gboolean link_local = gid_is_link_local(gid);
 	const gboolean ipv6 = nccl_gid_family(gid->raw) != AF_INET;
 	const gboolean vlan = port->netdev && g_strcmp0(port->netdev, gid->netdev) != 0;
 
@@ -217,7 +231,7 @@ static void drop_same_gids(GArray *rails)
 			NcclRail *other = &g_array_index(rails, NcclRail, j);
 
 			if (other->reason == NCCL_RAIL_SELECTED && other->gid &&
-			    !nccl_gid_is_link_local(first->gid->raw) &&
+			    !gid_is_link_local(first->gid) &&
 			    !memcmp(first->gid->raw, other->gid->raw, 16)) {
 				other->reason = NCCL_RAIL_SAME_GID;
 				other->gid = NULL;

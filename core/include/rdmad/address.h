@@ -29,6 +29,8 @@ RDMAD_API const char *rdmad_ip_text(const RdmadIp *ip, gboolean with_prefix,
 				    char text[RDMAD_IP_TEXT]);
 RDMAD_API gboolean rdmad_ip_is_set(const RdmadIp *ip);
 RDMAD_API gboolean rdmad_ip_equal(const RdmadIp *a, const RdmadIp *b);
+/* Returns the address of a GID, without a prefix: IPv4 if it is mapped into IPv6, else IPv6. */
+RDMAD_API RdmadIp rdmad_ip_of_gid(const guint8 raw[16]);
 /* Returns the length of the family's addresses, 32 or 128 bits, or 0 if `ip` is not set. */
 RDMAD_API guint8 rdmad_ip_bits(const RdmadIp *ip);
 /* Returns the network of `ip`: its host bits are cleared. */

@@ -31,6 +31,8 @@
 #define IF_INET6                                                                                   \
 	"20010db8000000000000000000000007 02 40 00 80     eth0\n"                                  \
 	"fe800000000000000000000000000001 02 40 20 80     eth0\n"                                  \
+	"20010db8000000000000000000000008 02 40 00 88     eth0\n" /* another host has it */        \
+	"20010db8000000000000000000000009 02 40 00 e0     eth0\n" /* tentative and deprecated */   \
 	"not an address\n"
 #define ROUTE                                                                                      \
 	"Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"    \
@@ -69,7 +71,9 @@ static void test_read(void)
 	g_assert_false(has(addresses, "10.0.0.255"));
 	g_assert_true(has(addresses, "2001:db8::7"));
 	g_assert_true(has(addresses, "fe80::1"));
-	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 4);
+	g_assert_false(has(addresses, "2001:db8::8"));
+	g_assert_true(has(addresses, "2001:db8::9"));
+	g_assert_cmpuint(nccl_addresses_count(addresses), ==, 5);
 	defaults = nccl_default_netdevs_read(machine->root, "7", NULL);
 	names = g_strjoinv(",", defaults);
 	g_assert_cmpstr(names, ==, "eth0,eth9");

@@ -155,6 +155,34 @@ static const Case TABLE[] = {
 	  .settings = "allow_link_local = true;",
 	  .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=1" },
 
+	{ "IPv4's link-local addresses are not routable either",
+	  "mlx5_0 2/v1/169.254.33.7 3/v2/169.254.33.7\n" OWN("169.254.33.7"),
+	  .plan = "refused: no-gid" },
+	{ "the same, allowed", "mlx5_0 2/v1/169.254.33.7 3/v2/169.254.33.7\n" OWN("169.254.33.7"),
+	  .settings = "allow_link_local = true;",
+	  .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=3" },
+	{ "allowed, and a routable one is there",
+	  "mlx5_0 3/v2/169.254.33.7 5/v2/10.0.0.1 7/v2/fe80:0:0:1::1\n" OWN("169.254.33.7")
+		  OWN("10.0.0.1") OWN("fe80:0:0:1::1"),
+	  .settings = "allow_link_local = true;",
+	  .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=5" },
+	{ "by address: NCCL itself would take 169.254/16",
+	  "mlx5_0 1/v2/169.254.33.7 3/v2/10.0.0.1\n" OWN("169.254.33.7") OWN("10.0.0.1"),
+	  .settings = "gid_by = \"address\";",
+	  .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=-1 NCCL_IB_ADDR_FAMILY=AF_INET "
+		  "NCCL_IB_ROCE_VERSION_NUM=2 NCCL_IB_ADDR_RANGE=10.0.0.1/32" },
+	{ "the whole of fe80::/10 is link-local", "mlx5_0 3/v2/fe80:0:0:1::1 5/v2/febf::1\n",
+	  .plan = "refused: no-gid" },
+	{ "a link-local GID that two ports have does not make them one",
+	  "mlx5_0 3/v2/169.254.33.7\nmlx5_1 3/v2/169.254.33.7\n" OWN("169.254.33.7"),
+	  .settings = "allow_link_local = true;",
+	  .plan = "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1 NCCL_IB_GID_INDEX=3" },
+	{ "unique local addresses are routable", "mlx5_0 3/v2/fd00::1\n" OWN("fd00::1"),
+	  .plan = "NCCL_IB_HCA==mlx5_0:1 NCCL_IB_GID_INDEX=3" },
+	{ "what no interface has, with everything allowed",
+	  "mlx5_0 0/v2/0.0.0.0 1/v2/127.0.0.1 2/v2/::1 3/v2/224.0.0.1 4/v2/ff02::1 5/v2/::\n",
+	  .settings = "allow_link_local = true;", .plan = "refused: no-gid" },
+
 	{ "InfiniBand: ports alone", "mlx5_0 ib 0/v1/fe80::1\nmlx5_1 ib 0/v1/fe80::2\n",
 	  .settings = QUIET "service_level = 2; pkey_index = 1;",
 	  .plan = "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1 NCCL_IB_SL=2 NCCL_IB_PKEY=1", .from = "2.18" },
@@ -390,6 +418,7 @@ static const PortKind KINDS[] = {
 	{ "RoCE of another namespace", "3/v2/10.9.%u.1", RDMAD_LINK_LAYER_ETHERNET, FALSE, TRUE },
 	{ "RoCE, down", "down 3/v2/10.0.%u.1", RDMAD_LINK_LAYER_UNKNOWN, FALSE, FALSE },
 	{ "link-local", "0/v1/fe80::1 1/v2/fe80::1", RDMAD_LINK_LAYER_ETHERNET, FALSE, FALSE },
+	{ "169.254/16", "3/v2/169.254.%u.1", RDMAD_LINK_LAYER_ETHERNET, FALSE, FALSE },
 	{ "RoCE v1", "2/v1/10.0.%u.1", RDMAD_LINK_LAYER_ETHERNET, FALSE, FALSE },
 	{ "no GID", "net=eth0", RDMAD_LINK_LAYER_ETHERNET, FALSE, FALSE },
 	{ "neither", "efa 0/v1/fe80::1", RDMAD_LINK_LAYER_UNKNOWN, FALSE, FALSE },
@@ -420,7 +449,7 @@ static char *node_text(const Node *node)
 	}
 	g_string_append_c(text, '\n');
 	for (guint i = 0; i < node->n && g_str_equal(node->addresses, "known"); i++)
-		g_string_append_printf(text, "address 10.0.%u.1\n", i);
+		g_string_append_printf(text, "address 10.0.%u.1\naddress 169.254.%u.1\n", i, i);
 	if (g_str_equal(node->addresses, "none"))
 		g_string_append(text, "address none\n");
 	return g_string_free(text, FALSE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/address.h>
 
+#include <arpa/inet.h>
 #include <rdmad/error.h>
 #include <rdmad/network.h>
 #include <sys/socket.h>
@@ -105,6 +106,51 @@ static void test_a_network_holds_its_hosts_and_no_others(void)
 	}
 }
 
+static void test_gids_are_addresses(void)
+{
+	static const struct {
+		const char *gid, *address;
+		gboolean unicast, link_local;
+	} cases[] = {
+		{ "::ffff:10.0.0.1", "10.0.0.1", TRUE, FALSE },
+		{ "::ffff:192.0.2.1", "192.0.2.1", TRUE, FALSE }, /* documentation: labs use it */
+		{ "::ffff:100.64.0.1", "100.64.0.1", TRUE, FALSE },
+		{ "::ffff:169.253.255.255", "169.253.255.255", TRUE, FALSE },
+		{ "::ffff:169.254.33.7", "169.254.33.7", TRUE, TRUE },
+		{ "::ffff:169.255.0.0", "169.255.0.0", TRUE, FALSE },
+		{ "::ffff:0.0.0.0", "0.0.0.0", FALSE, FALSE },
+		{ "::ffff:0.1.2.3", "0.1.2.3", FALSE, FALSE },
+		{ "::ffff:127.0.0.1", "127.0.0.1", FALSE, FALSE },
+		{ "::ffff:224.0.0.1", "224.0.0.1", FALSE, FALSE },
+		{ "::ffff:255.255.255.255", "255.255.255.255", FALSE, FALSE },
+		{ "2001:db8::1", "2001:db8::1", TRUE, FALSE },
+		{ "fd00::1", "fd00::1", TRUE, FALSE }, /* unique local: routable */
+		{ "fec0::1", "fec0::1", TRUE, FALSE }, /* site-local, of old */
+		{ "fe80::1", "fe80::1", TRUE, TRUE },
+		{ "fe80:0:0:1::1", "fe80:0:0:1::1", TRUE, TRUE },
+		{ "febf::1", "febf::1", TRUE, TRUE },
+		{ "::", "::", FALSE, FALSE },
+		{ "::1", "::1", FALSE, FALSE },
+		{ "::2", "::2", TRUE, FALSE },
+		{ "::fffe:10.0.0.1", "::fffe:a00:1", TRUE, FALSE },
+		{ "ff02::1", "ff02::1", FALSE, FALSE },
+		{ "ff0e::ffff:e000:1", "ff0e::ffff:e000:1", FALSE, FALSE },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		char text[RDMAD_IP_TEXT];
+		guint8 raw[16];
+		RdmadIp ip;
+
+		g_assert_cmpint(inet_pton(AF_INET6, cases[i].gid, raw), ==, 1);
+		ip = rdmad_ip_of_gid(raw);
+		g_test_message("%s", cases[i].gid);
+		g_assert_cmpstr(rdmad_ip_text(&ip, FALSE, text), ==, cases[i].address);
+		g_assert_cmpint(rdmad_ip_is_unicast(&ip), ==, cases[i].unicast);
+		g_assert_cmpint(rdmad_ip_is_link_local(&ip), ==, cases[i].link_local);
+	}
+}
+
 static void test_link_layer_addresses_have_six_or_twenty_bytes(void)
 {
 	static const struct {
@@ -169,6 +215,7 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/address/read-and-written", test_addresses_are_read_and_written),
 	UNIT_TEST("/address/format", test_the_text_of_a_network_has_the_prefix_of_a_host),
 	UNIT_TEST("/address/network", test_a_network_holds_its_hosts_and_no_others),
+	UNIT_TEST("/address/gid", test_gids_are_addresses),
 	UNIT_TEST("/address/mac", test_link_layer_addresses_have_six_or_twenty_bytes),
 	UNIT_TEST("/address/interface-name",
 		  test_names_that_the_kernel_refuses_or_expands_are_no_names),
