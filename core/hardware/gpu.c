@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GPUs and other accelerators, recognized by PCI class and vendor, without their drivers
+ * GPUs and other accelerators, recognized by PCI class, vendor and device ID, without their drivers
  *
- * Class codes: PCI Code and ID Assignment Specification.  A VGA controller (0300) counts only for
- * vendors that do not make management controllers or processors with integrated graphics.
+ * Class codes: PCI Code and ID Assignment Specification.  The class alone does not tell a GPU from the
+ * graphics of a processor or of a management controller, which have the same, nor from the FPGAs, NPUs
+ * and compression engines of class 1200.  The IDs that a vendor gives to the one and not to the other are
+ * those of the drivers' tables: AMD's drivers/gpu/drm/amd/amdgpu/amdgpu_drv.c, where the chips with
+ * AMD_IS_APU are below 2000 and above 9000; Intel's include/drm/intel/pciids.h; for Huawei's class 1200
+ * drivers/crypto/hisilicon and pci.ids.
  */
 #include <string.h>
 
@@ -17,27 +21,43 @@
 #define CLASS_ACCELERATOR 0x1200u
 
 static const struct {
-	int vendor;
+	int vendor, first, last; /* device IDs */
 	guint32 classes[4];
-} vendors[] = {
-	{ 0x10de, { CLASS_VGA, CLASS_3D } },			    /* NVIDIA */
-	{ 0x1002, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } }, /* AMD */
-	{ 0x8086, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } }, /* Intel */
-	{ 0x1da3, { CLASS_ACCELERATOR } },			    /* Habana */
-	{ 0x19e5, { CLASS_ACCELERATOR } },			    /* Huawei Ascend */
-	{ 0xcabc, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } }, /* Cambricon */
-	{ 0x1d94, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } }, /* Hygon */
-	{ 0x1ed5, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY } },	    /* Moore Threads */
-	{ 0x1e3e, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } }, /* Iluvatar */
-	{ 0x1e36, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } }, /* Enflame */
+} kinds[] = {
+	/* NVIDIA */
+	{ 0x10de, 0, 0xffff, { CLASS_VGA, CLASS_3D } },
+	/* AMD: discrete chips since 2012; Instinct of the last ones */
+	{ 0x1002, 0x6600, 0x77ff, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY } },
+	{ 0x1002, 0, 0xffff, { CLASS_ACCELERATOR } },
+	/* Intel: Data Center Max; DG1; Arc and Data Center Flex; Arc B */
+	{ 0x8086, 0x0b69, 0x0bdf, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY } },
+	{ 0x8086, 0x4905, 0x4909, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY } },
+	{ 0x8086, 0x5690, 0x56cf, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY } },
+	{ 0x8086, 0xe200, 0xe2ff, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY } },
+	/* Habana */
+	{ 0x1da3, 0, 0xffff, { CLASS_ACCELERATOR } },
+	/* Huawei Ascend; a2xx are the engines of Kunpeng */
+	{ 0x19e5, 0xd100, 0xd8ff, { CLASS_ACCELERATOR } },
+	/* Cambricon */
+	{ 0xcabc, 0, 0xffff, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
+	/* Hygon */
+	{ 0x1d94, 0, 0xffff, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
+	/* Moore Threads */
+	{ 0x1ed5, 0, 0xffff, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY } },
+	/* Iluvatar */
+	{ 0x1e3e, 0, 0xffff, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
+	/* Enflame */
+	{ 0x1e36, 0, 0xffff, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
 };
 
-static gboolean is_gpu(int vendor, guint32 class)
+/* A device ID that could not be read, RDMAD_UNKNOWN, is none of a vendor that makes others. */
+static gboolean is_gpu(int vendor, int device, guint32 class)
 {
-	for (guint i = 0; i < G_N_ELEMENTS(vendors); i++)
+	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
 		for (guint j = 0; j < 4; j++)
-			if (vendors[i].vendor == vendor && vendors[i].classes[j] &&
-			    vendors[i].classes[j] == class >> 8)
+			if (kinds[i].vendor == vendor && MAX(device, 0) >= kinds[i].first &&
+			    device <= kinds[i].last && kinds[i].classes[j] &&
+			    kinds[i].classes[j] == class >> 8)
 				return TRUE;
 	return FALSE;
 }
@@ -63,10 +83,11 @@ static RdmadGpu *read_gpu(const RdmadSysroot *root, const char *address)
 
 	if (!read_value(root, device, "class", rdmad_sysfs_pci_class, &class) ||
 	    (class >> 16 != 0x03 && class >> 16 != 0x12) ||
-	    !read_value(root, device, "vendor", rdmad_sysfs_hex16, &vendor) ||
-	    !is_gpu(vendor, class))
+	    !read_value(root, device, "vendor", rdmad_sysfs_hex16, &vendor))
 		return NULL;
 	read_value(root, device, "device", rdmad_sysfs_hex16, &id);
+	if (!is_gpu(vendor, id, class))
+		return NULL;
 	read_value(root, device, "numa_node", rdmad_sysfs_int, &numa);
 	resolved = rdmad_sysroot_resolve(root, device, NULL);
 	gpu = g_new0(RdmadGpu, 1);

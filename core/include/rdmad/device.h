@@ -182,8 +182,8 @@ RDMAD_API gboolean rdmad_guid_get_mac(const char *guid, guint8 mac[6]);
 /* Formats a GID as "fe80:0000:..", eight groups of four hex digits. */
 RDMAD_API void rdmad_gid_format(const guint8 raw[16], char text[40]);
 
-/* A GPU or other accelerator: a function of PCI class 03 or 12 of a vendor in gpu.c, with or without
- * driver. */
+/* A GPU or other accelerator: a function of PCI class 03 or 12 with an ID in gpu.c, with or without driver;
+ * no graphics of a processor or of a management controller. */
 struct RdmadGpu {
 	char *pci_address;
 	int vendor, device;
