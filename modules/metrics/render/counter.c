@@ -14,8 +14,6 @@
 
 #include "names/names.h"
 
-#define SMALL_BITS 16u
-
 /* The series of a family, the destination of values. */
 typedef struct {
 	Family *family;
@@ -34,7 +32,7 @@ struct Slot {
 	RdmadCounterGroup group;
 	const char *raw; /* borrowed from a reading, which outlives the rendering */
 	Target native, compat;
-	guint64 full; /* maximum of a small saturating counter, or 0 */
+	guint64 full; /* maximum of a saturating counter, or 0 */
 	Slot *next;   /* the slot that followed last time */
 };
 
@@ -126,7 +124,7 @@ static guint64 full_value(const RdmadCounter *counter)
 	gboolean saturates;
 	const guint bits = names_counter_width(counter, NULL, &saturates);
 
-	return saturates && bits <= SMALL_BITS ? ((guint64)1 << bits) - 1 : 0;
+	return saturates ? ((guint64)1 << bits) - 1 : 0;
 }
 
 static Slot *slot_make(Render *render, const RdmadCounter *counter)
@@ -271,7 +269,8 @@ static void counter_put(Render *render, const RdmadCounter *counter, gsize mark)
 		return;
 	target_put(render, &slot->native, counter->value);
 	target_put(render, &slot->compat, counter->value);
-	if (slot->full && counter->value >= slot->full && render->native)
+	/* A larger value is that of a driver whose counter is wider. */
+	if (slot->full && counter->value == slot->full && render->native)
 		counter_put_problem(render, counter, mark, RENDER_COUNTER_SATURATED);
 }
 

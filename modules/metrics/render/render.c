@@ -41,8 +41,8 @@ static const FamilyClass NATIVE[RENDER_N] = {
 						"it is read again after a back-off.",
 					.guarded = TRUE },
 	[RENDER_COUNTER_SATURATED] = { "rdma_counters_saturated", FAMILY_GAUGE,
-				       .help = "Counter of 4, 8 or 16 bits that has reached its "
-					       "maximum.",
+				       .help = "Counter of the port that has reached its maximum "
+					       "and stopped.",
 				       .guarded = TRUE },
 	[RENDER_PORT_INFO] = { "rdma_port", FAMILY_INFO, .help = "Attributes of the port." },
 	[RENDER_PORT_STATE_ID] = { "rdma_port_state_id", FAMILY_GAUGE, .help = STATE_ID },

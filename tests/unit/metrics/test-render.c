@@ -373,9 +373,46 @@ static void test_devices_that_count_other_things(void)
 	assert_lines(text, lines);
 }
 
+/* The maximum of each width of struct ib_pma_portcounters; beside them what is near, beyond, or of 64 bits. */
+static void test_a_counter_at_its_maximum_has_stopped(void)
+{
+	static const RdmadCounter counters[] = {
+		{ RDMAD_COUNTER_PORT, 1, NULL, "excessive_buffer_overrun_errors", 15, 0 },
+		{ RDMAD_COUNTER_PORT, 1, NULL, "local_link_integrity_errors", 14, 0 },
+		{ RDMAD_COUNTER_PORT, 1, NULL, "link_downed", 255, 0 },
+		{ RDMAD_COUNTER_PORT, 1, NULL, "link_error_recovery", 256, 0 },
+		{ RDMAD_COUNTER_PORT, 1, NULL, "port_xmit_discards", 65535, 0 },
+		{ RDMAD_COUNTER_PORT, 1, NULL, "symbol_error", 65534, 0 },
+		{ RDMAD_COUNTER_PORT, 1, NULL, "port_xmit_wait", 4294967295, 0 },
+		{ RDMAD_COUNTER_PORT, 1, NULL, "port_xmit_data", 4294967295, 0 },
+		{ RDMAD_COUNTER_PORT, 1, NULL, "port_rcv_packets", G_MAXUINT64, 0 },
+		{ RDMAD_COUNTER_PORT, 2, NULL, "port_xmit_wait", 4294967296, 0 },
+		{ RDMAD_COUNTER_HW, 1, NULL, "link_downed", 255, 0 },
+	};
+	static const char *const stopped[] = { "excessive_buffer_overrun_errors", "link_downed",
+					       "port_xmit_discards", "port_xmit_wait" };
+	g_autoptr(Snapshot) snapshot = made_snapshot(NAMES_NATIVE);
+	g_autoptr(RdmadDevice) device = rdmad_device_new("0000:3b:00.0", "mlx5_0");
+	g_autofree char *text = NULL;
+
+	made_sample(snapshot, device, made_reading(counters, G_N_ELEMENTS(counters)));
+	text = made_text(snapshot, EXPOSITION_TEXT);
+	g_assert_cmpuint(made_count(text, "\nrdma_counters_saturated{"), ==, G_N_ELEMENTS(stopped));
+	for (guint i = 0; i < G_N_ELEMENTS(stopped); i++) {
+		g_autofree char *line =
+			g_strdup_printf("rdma_counters_saturated{device=\"mlx5_0\",port=\"1\","
+					"counter=\"%s\"} 1",
+					stopped[i]);
+
+		g_assert_true(made_has(text, line));
+	}
+}
+
 const UnitTest unit_tests[] = {
 	UNIT_TEST("/a device", test_a_device),
 	UNIT_TEST("/counters", test_counters),
+	UNIT_TEST("/a counter at its maximum has stopped",
+		  test_a_counter_at_its_maximum_has_stopped),
 	UNIT_TEST("/who", test_who),
 	UNIT_TEST("/the names of node_exporter", test_the_names_of_node_exporter),
 	UNIT_TEST("/what the driver cannot list is of no pod",
