@@ -73,6 +73,7 @@ static gboolean services_open_http(RdmadServices *services, const RdmadSettings 
 	if (!services->http)
 		return FALSE;
 	rdmad_http_set_helpers(services->http, services->workers, services_load, services);
+	rdmad_http_set_hosts(services->http, settings->http_hosts);
 	return TRUE;
 }
 

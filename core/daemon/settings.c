@@ -8,7 +8,8 @@
  *	module_dir = "...";			as built
  *	attributes = ( { name = "label:x"; value = "y"; } );		see settings-attributes.c
  *	kubelet = { root_dir = "/var/lib/kubelet"; };
- *	http = { max_connections = 64; idle_timeout = "30s"; max_header = "16K"; max_body = "1M"; };
+ *	http = { max_connections = 64; idle_timeout = "30s"; max_header = "16K"; max_body = "1M";
+ *		 hosts = ( ); };
  *	seccomp = "enforce";			"log", "off": system calls that are not expected
  *	profile = "vke";			overridden by this file; see rdmad_config_load()
  *	include = "conf.d";			directory of more files, beside this one
@@ -27,6 +28,7 @@
 #include "daemon/settings-modules.h"
 
 #define TOPICS_MAX 256u
+#define HOSTS_MAX  256
 
 static const char *const level_names[] = { "error", "warning", "notice", "info",
 					   "debug", "warn",    NULL };
@@ -46,6 +48,7 @@ typedef struct {
 typedef struct {
 	gint64 max_connections;
 	guint64 idle_ms, max_header, max_body;
+	char **hosts;
 } HttpKeys;
 
 static gboolean check_absolute(const char *path, GError **error)
@@ -89,6 +92,11 @@ static const RdmadConfigField http_fields[] = {
 	RDMAD_CONFIG_DURATION_FIELD("idle_timeout", HttpKeys, idle_ms, 1000, 3600 * 1000),
 	RDMAD_CONFIG_SIZE_FIELD("max_header", HttpKeys, max_header, 1024, 1024 * 1024),
 	RDMAD_CONFIG_SIZE_FIELD("max_body", HttpKeys, max_body, 1024, 64 * 1024 * 1024),
+	{ .key = "hosts",
+	  .type = RDMAD_CONFIG_STRINGS,
+	  .offset = G_STRUCT_OFFSET(HttpKeys, hosts),
+	  .max = HOSTS_MAX,
+	  .check = rdmad_http_host_check },
 	RDMAD_CONFIG_FIELDS_END,
 };
 
@@ -145,8 +153,10 @@ static gboolean settings_read_http(RdmadSettings *settings, const RdmadConfigNod
 				   GError **error)
 {
 	HttpKeys keys = { 0 };
+	const gboolean good = rdmad_config_parse(node, http_fields, &keys, error);
 
-	if (!rdmad_config_parse(node, http_fields, &keys, error))
+	settings->http_hosts = keys.hosts ?: g_new0(char *, 1);
+	if (!good)
 		return FALSE;
 	settings->http = (RdmadHttpLimits){
 		.max_connections = keys.max_connections,
@@ -270,6 +280,7 @@ void rdmad_settings_free(RdmadSettings *settings)
 	g_free(settings->state_dir);
 	g_free(settings->module_dir);
 	g_free(settings->kubelet_dir);
+	g_strfreev(settings->http_hosts);
 	g_free(settings->path);
 	rdmad_config_free(settings->config);
 	g_free(settings);
@@ -298,7 +309,9 @@ char *rdmad_settings_need_restart(const RdmadSettings *before, const RdmadSettin
 		g_string_append(keys, ", kubelet.root_dir");
 	if (before->seccomp != now->seccomp)
 		g_string_append(keys, ", seccomp");
-	if (!limits_equal(&before->http, &now->http))
+	if (!limits_equal(&before->http, &now->http) ||
+	    !g_strv_equal((const char *const *)before->http_hosts,
+			  (const char *const *)now->http_hosts))
 		g_string_append(keys, ", http");
 	return keys->len ? g_strdup(keys->str + 2) : NULL;
 }

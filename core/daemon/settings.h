@@ -23,6 +23,7 @@ typedef struct {
 	char *run_dir, *module_dir, *kubelet_dir;
 	char *state_dir; /* NULL: no persistent state */
 	RdmadHttpLimits http;
+	char **http_hosts;  /* never NULL */
 	int seccomp;	    /* RdmadSeccomp */
 	GPtrArray *modules; /* RdmadModuleEntry *, in the order of their start */
 } RdmadSettings;

@@ -32,6 +32,11 @@ void rdmad_http_free(RdmadHttp *http);
 /* Sets the dependencies of web configurations and of the client, before any is opened. */
 void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoad load,
 			    gpointer data);
+/* Checks a name for rdmad_http_set_hosts(); RDMAD_ERROR_INVALID. */
+gboolean rdmad_http_host_check(const char *name, GError **error);
+/* Sets the names that a Host header may have on a loopback address, besides those of this host:
+ * "rdmad.example.com", or "*.example.com" for all names below it.  Copied. */
+void rdmad_http_set_hosts(RdmadHttp *http, char *const *names);
 /* The addresses of the running rdmad, for rdmad_http_rehearse(); NULL-terminated, taken over. */
 void rdmad_http_set_predecessor(RdmadHttp *http, char **addresses);
 guint rdmad_http_listener_count(const RdmadHttp *http);

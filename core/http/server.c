@@ -93,6 +93,12 @@ void rdmad_http_set_helpers(RdmadHttp *http, RdmadWorkers *workers, RdmadHttpLoa
 	http->load_data = data;
 }
 
+void rdmad_http_set_hosts(RdmadHttp *http, char *const *names)
+{
+	g_strfreev(http->hosts);
+	http->hosts = g_strdupv((char **)names);
+}
+
 void rdmad_http_free(RdmadHttp *http)
 {
 	if (!http)
@@ -102,6 +108,7 @@ void rdmad_http_free(RdmadHttp *http)
 	g_ptr_array_unref(http->webs);
 	g_ptr_array_unref(http->routes);
 	http_turns_free(http->turns);
+	g_strfreev(http->hosts);
 	g_strfreev(http->predecessor);
 	g_free(http);
 }

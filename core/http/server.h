@@ -60,6 +60,7 @@ struct RdmadHttp {
 	const HttpCryptClass *crypt; /* NULL until needed */
 	const RdmadFetcher *fetcher; /* NULL until needed */
 	struct HttpFetchLoop *fetch_loop;
+	char **hosts;	    /* names of this host on loopback, besides its own; or NULL */
 	char **predecessor; /* addresses of the running rdmad, or NULL */
 	RdmadHttpLoad load;
 	gpointer load_data;

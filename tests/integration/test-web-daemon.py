@@ -43,12 +43,12 @@ class WebDaemon(unittest.TestCase):
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)
 
-    def start(self, text, listen=None):
+    def start(self, text, listen=None, core=""):
         if text is not None:
             self.write("web.yml", text)
         self.port = free_port()
         web = self.path("web.yml") if text is not None else ""
-        self.daemon = Daemon(None, METRICS.format(listen or f"127.0.0.1:{self.port}", web),
+        self.daemon = Daemon(None, core + METRICS.format(listen or f"127.0.0.1:{self.port}", web),
                              root=self.machine)
         self.addCleanup(self.daemon.close)
 
@@ -103,6 +103,15 @@ class WebDaemon(unittest.TestCase):
                 wait_for(lambda: prometheus.query('count({job="good"}) > 500'), lambda: f"series: {errors()}")
             finally:
                 prometheus.stop()
+
+    def test_a_proxy_may_keep_the_names_that_are_listed(self):
+        self.start(None, core='http = { hosts = ( "rdmad.monitoring.svc", "*.example.com" ); };\n')
+        for host, wanted in (("rdmad.monitoring.svc:9443", "200"), ("VM.Example.com.", "200"), ("[::1]:9443", "200"),
+                             ("example.com", "421"), ("evil.example", "421"),
+                             ("rdmad.monitoring.svc.evil.example", "421")):
+            for path in ("/metrics", "/", "/api/v1/devices"):
+                with self.subTest(host=host, path=path):
+                    self.assertEqual(self.curl("-H", f"Host: {host}", f"http://127.0.0.1:{self.port}{path}"), wanted)
 
     def test_status_and_doctor_tell_how_it_listens(self):
         self.start(FILES + USERS)

@@ -20,7 +20,7 @@ static gboolean host_is_allowed(const HttpConnection *c)
 		return TRUE;
 	if (web && (http_web_users(web, c->request->head.path) || http_web_wants_certificates(web)))
 		return TRUE;
-	return http_host_is_local(host, node.nodename);
+	return http_host_is_local(host, node.nodename, c->listener->http->hosts);
 }
 
 /* Closes the connection if the request has a body: unread, it would be parsed as the next
@@ -89,7 +89,10 @@ gboolean http_connection_admit(HttpConnection *c)
 	if (web)
 		http_web_refresh(web);
 	if (!host_is_allowed(c)) {
-		refuse(c, 421, "this is not the host of that name; ask by address or as localhost");
+		refuse(c, 421,
+		       "this is not the host of that name; ask by address or as localhost, or list "
+		       "the name in "
+		       "http.hosts");
 		return FALSE;
 	}
 	if (web && !http_web_admits(web)) {

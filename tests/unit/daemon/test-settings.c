@@ -57,7 +57,7 @@ static const char all_keys[] =
 	"run_dir = \"/r/\"; state_dir = \"/s\"; module_dir = \"/m/../n\"; include = \"conf.d\";\n"
 	"kubelet = { root_dir = \"/k\"; };\n"
 	"http = { max_connections = 5; idle_timeout = \"2m\"; max_header = \"8K\"; max_body = "
-	"4096; };\n"
+	"4096; hosts = \"a.example\"; };\n"
 	"modules = { a = { }; };\n";
 
 static void test_every_key_is_read(void)
@@ -80,6 +80,8 @@ static void test_every_key_is_read(void)
 	g_assert_cmpuint(settings->http.idle_ms, ==, 120000);
 	g_assert_cmpuint(settings->http.max_header, ==, 8192);
 	g_assert_cmpuint(settings->http.max_body, ==, 4096);
+	g_assert_cmpstr(settings->http_hosts[0], ==, "a.example");
+	g_assert_null(settings->http_hosts[1]);
 }
 
 static void test_attributes_are_read_and_follow_the_configuration(void)
@@ -196,6 +198,8 @@ static const struct {
 	{ "http = { max_connections = 0; };", "http.max_connections" },
 	{ "http = { idle_timeout = \"10ms\"; };", "http.idle_timeout" },
 	{ "http = { max_body = \"1G\"; };", "http.max_body" },
+	{ "http = {\n hosts = ( \"a.example\", \"b.example:80\" ); };",
+	  "rdmad.conf:2: http.hosts[1]: invalid host name \"b.example:80\"" },
 	{ "http = [ 1 ];", "http" },
 };
 

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include "http/access/peer.h"
+#include "http/http.h"
 #include "../support/unit.h"
 
 static void test_loopback_is_asked_by_address_or_its_own_names(void)
@@ -54,8 +55,89 @@ static void test_loopback_is_asked_by_address_or_its_own_names(void)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
 		g_test_message("%s at %s", table[i].host, table[i].node);
-		g_assert_cmpint(http_host_is_local(table[i].host, table[i].node), ==,
+		g_assert_cmpint(http_host_is_local(table[i].host, table[i].node, NULL), ==,
 				table[i].good);
+	}
+}
+
+static void test_further_names_are_listed(void)
+{
+	static const struct {
+		const char *host, *names;
+		gboolean good;
+	} table[] = {
+		{ "rdmad.monitoring.svc:9443", "", FALSE },
+		{ "rdmad.monitoring.svc:9443", "rdmad.monitoring.svc", TRUE },
+		{ "RDMAD.Monitoring.SVC", "rdmad.monitoring.svc", TRUE },
+		{ "rdmad.monitoring.svc.", "rdmad.monitoring.svc", TRUE },
+		{ "rdmad.monitoring.svc", "Rdmad.Monitoring.Svc.", TRUE },
+		{ "rdmad.monitoring.svc", "a.b,rdmad.monitoring.svc", TRUE },
+		{ "vm.example.com", "vm.example.com", TRUE },
+		{ "vm.example.com", "example.com", FALSE },
+		{ "example.com", "vm.example.com", FALSE },
+		{ "vm.example.com.evil.example", "vm.example.com", FALSE },
+		{ "evilvm.example.com", "vm.example.com", FALSE },
+		{ "vm.example.com:evil", "vm.example.com", FALSE },
+		{ "vm.example.com", "*.example.com", TRUE },
+		{ "VM.a.Example.com.:80", "*.example.com.", TRUE },
+		{ "example.com", "*.example.com", FALSE },
+		{ ".example.com", "*.example.com", FALSE },
+		{ "evilexample.com", "*.example.com", FALSE },
+		{ "vm.example.com.evil", "*.example.com", FALSE },
+		{ "rdmad.monitoring.svc", "*.svc", TRUE },
+		{ "[vm.example.com]", "vm.example.com", FALSE },
+		{ "[2001:db8::1]:443", "vm.example.com", TRUE },
+		{ "", "*.example.com", FALSE },
+		{ "localhost", "vm.example.com", TRUE },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+		g_auto(GStrv) names = g_strsplit(table[i].names, ",", -1);
+
+		g_test_message("%s, names %s", table[i].host, table[i].names);
+		g_assert_cmpint(http_host_is_local(table[i].host, "vm", names), ==, table[i].good);
+	}
+}
+
+static void test_a_listed_name_is_a_host_name(void)
+{
+	static const struct {
+		const char *name;
+		gboolean good;
+	} table[] = {
+		{ "rdmad.monitoring.svc", TRUE },
+		{ "vm", TRUE },
+		{ "vm.example.com.", TRUE },
+		{ "my_node-7.example", TRUE },
+		{ "10.0.0.1", TRUE },
+		{ "*.svc", TRUE },
+		{ "*.example.com", TRUE },
+		{ "", FALSE },
+		{ ".", FALSE },
+		{ "*", FALSE },
+		{ "*.", FALSE },
+		{ "*.*.com", FALSE },
+		{ "a*.example.com", FALSE },
+		{ "*example.com", FALSE },
+		{ "vm..example.com", FALSE },
+		{ "vm.example.com..", FALSE },
+		{ ".example.com", FALSE },
+		{ "vm.example.com:443", FALSE },
+		{ "https://vm.example.com", FALSE },
+		{ "[::1]", FALSE },
+		{ "::1", FALSE },
+		{ "vm example", FALSE },
+		{ "b\303\274cher.example", FALSE },
+		{ "a123456789012345678901234567890123456789012345678901234567890123.example",
+		  FALSE },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+		g_autoptr(GError) error = NULL;
+
+		g_test_message("%s", table[i].name);
+		g_assert_cmpint(rdmad_http_host_check(table[i].name, &error), ==, table[i].good);
+		g_assert_cmpint(error == NULL, ==, table[i].good);
 	}
 }
 
@@ -99,6 +181,8 @@ static void test_a_peer_is_an_address_or_a_network_of_one_host(void)
 
 const UnitTest unit_tests[] = {
 	TEST(loopback_is_asked_by_address_or_its_own_names),
+	TEST(further_names_are_listed),
+	TEST(a_listed_name_is_a_host_name),
 	TEST(a_peer_is_an_address_or_a_network_of_one_host),
 	{ 0 },
 };
