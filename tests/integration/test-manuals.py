@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Manuals against the tables of keys, and what README and the documents name exists: test-manuals.py SOURCE"""
+"""Manuals against the tables of keys, and what README and the documents name exists.
+
+usage: test-manuals.py SOURCE BUILD [TEST...]
+"""
 
 import glob
 import os
@@ -8,12 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tap  # noqa: E402
 
-SOURCE = os.path.abspath(sys.argv[1])
+SOURCE, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
 # Where the keys of a table are explained.
 MANUALS = {
     "core/daemon/settings.c": "rdmad.conf.5",
@@ -167,13 +171,34 @@ class Keys(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("man") and shutil.which("groff"), "man is missing: apt-get install man-db groff-base")
 class Rendering(unittest.TestCase):
+    def assert_renders(self, *arguments):
+        done = subprocess.run(["man", "--warnings", *arguments], capture_output=True, text=True, check=False, timeout=60,
+                              env=os.environ | {"MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
+        self.assertIn("DESCRIPTION", done.stdout, arguments)
+
     def test_manuals_render_without_a_warning(self):
         for path in glob.glob(os.path.join(SOURCE, "contrib/man/*.[0-9]")):
-            if read(path).startswith(".so "):
-                continue
-            done = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True, check=False,
-                                  timeout=60, env=os.environ | {"MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
-            self.assertEqual((done.returncode, done.stderr), (0, ""), path)
+            self.assert_renders("-l", path)
+
+    @unittest.skipUnless(shutil.which("meson"), "meson is missing: apt-get install meson")
+    def test_manuals_render_where_they_are_installed(self):
+        with tempfile.TemporaryDirectory(prefix="rdmad-man-") as directory:
+            subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--tags", "man", "--destdir", directory],
+                           check=True, capture_output=True)
+            installed = glob.glob(os.path.join(directory, "**/man[0-9]/*"), recursive=True)
+            self.assertEqual({os.path.basename(path).removesuffix(".gz") for path in installed},
+                             set(os.listdir(os.path.join(SOURCE, "contrib/man"))))
+            for path in installed:
+                name, section = os.path.basename(path).removesuffix(".gz").rsplit(".", 1)
+                self.assert_renders("-l", path)
+                self.assert_renders("-M", os.path.dirname(os.path.dirname(path)), section, name)
+
+    def test_the_options_of_a_program_are_in_its_manual(self):
+        for program, manual in (("contrib/nccl/rdmad-nccl-env.c", "rdmad-nccl-env.1"),):
+            options = set(re.findall(r'^\t"  --([\w-]+)', read(program), re.M))
+            self.assertTrue(options)
+            self.assertEqual(set(re.findall(r"^\.It Fl \\-([\w-]+)", read(f"contrib/man/{manual}"), re.M)), options)
 
 
 class Documents(unittest.TestCase):
@@ -210,4 +235,4 @@ class Documents(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    tap.main()
+    tap.main(sys.argv[3:])
