@@ -201,7 +201,70 @@ class Rendering(unittest.TestCase):
             self.assertEqual(set(re.findall(r"^\.It Fl \\-([\w-]+)", read(f"contrib/man/{manual}"), re.M)), options)
 
 
+def sources():
+    """The text of all sources of the daemon."""
+    for path in glob.glob(os.path.join(SOURCE, "core/**/*.c"), recursive=True) + \
+            glob.glob(os.path.join(SOURCE, "modules/**/*.c"), recursive=True):
+        yield read(path)
+
+
+def doctor_subjects():
+    """What a line of `rdmad doctor` begins with, besides names of devices and resources."""
+    calls = r'\b(?:rdmad_doctor_add|doctor_say)\(\s*findings,\s*(?:[^;"]*?),\s*"([\w -]+)"'
+    return {subject for text in sources() for subject in re.findall(calls, text)} | {"DEVICE", "RESOURCE"}
+
+
+def code_spans():
+    """(document, code) of all documents that tell people what to do."""
+    for pattern in ("README.md", "contrib/docs/*.md", "contrib/prometheus/runbooks/*.md", "contrib/prometheus/alerts.yml"):
+        for path in sorted(glob.glob(os.path.join(SOURCE, pattern))):
+            for code in re.findall(r"`([^`\n]+)`", read(path)):
+                yield os.path.relpath(path, SOURCE), code
+
+
 class Documents(unittest.TestCase):
+    def test_advice_to_run_doctor_names_lines_that_it_has(self):
+        subjects = doctor_subjects()
+        self.assertLess({"kubelet", "cni", "erdma nic", "modules"}, subjects)
+        advice = re.compile(r"`rdmad doctor`(?:, lines (`[^`]+`(?: and `[^`]+`)*))?")
+        found = 0
+        for path in ["contrib/docs/troubleshooting.md", *glob.glob(os.path.join(SOURCE, "contrib/prometheus/runbooks/*"))]:
+            for line in read(path).splitlines():
+                if line.startswith("Run `rdmad doctor` first"):
+                    continue
+                for lines in advice.findall(line):
+                    found += 1
+                    named = set(re.findall("`([^`]+)`", lines))
+                    with self.subTest(document=os.path.basename(path), line=line):
+                        self.assertTrue(named, "which lines?")
+                        self.assertLessEqual(named, subjects)
+        self.assertGreater(found, 5)
+
+    def test_commands_and_options_in_documents_exist(self):
+        text = read("contrib/man/rdmad-cli.8") + read("contrib/man/rdmad.8") + read("contrib/man/rdmad-nccl.7")
+        commands = set(re.findall(r"^\.It Cm ([\w-]+)", text, re.M)) | {"import-config", "version", "help"}
+        options = {option.replace("\\-", "-").lstrip("-") for option in re.findall(r"(?:\bFl (?:Fl |\\-)?|--)([\w\\-]+)", text)}
+        self.assertLess({"doctor", "nccl-env"}, commands)
+        self.assertLess({"bundle", "module", "o"}, options)
+        for path, code in code_spans():
+            words = code.split()
+            if words[0] != "rdmad":
+                continue
+            with self.subTest(document=path, code=code):
+                if len(words) > 1 and not words[1].startswith("-"):
+                    self.assertIn(words[1], commands)
+                for word in words:
+                    if word.startswith("-") and word != "-":
+                        self.assertIn(word.lstrip("-").split("=")[0], options)
+
+    def test_events_in_documents_exist(self):
+        kinds = {kind for text in sources() for kind in re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text)}
+        for pattern in ("NEWS", "README.md", "contrib/docs/*.md", "contrib/prometheus/runbooks/*.md"):
+            for path in glob.glob(os.path.join(SOURCE, pattern)):
+                for first, second in re.findall(r"\bevents? `([a-z-]+)`(?:\s+and\s+`([a-z-]+)`)?", read(path)):
+                    with self.subTest(document=os.path.relpath(path, SOURCE)):
+                        self.assertLessEqual({first, second} - {""}, kinds)
+
     def test_links_lead_somewhere(self):
         for path in ["README.md", *(os.path.relpath(found, SOURCE) for found in
                                     glob.glob(os.path.join(SOURCE, "contrib/docs/*.md")))]:
