@@ -175,6 +175,16 @@ class ContentsTest(ImageTest):
                 target = re.sub(r"^/(bin|lib|lib64|sbin)/", r"/usr/\1/", target)
                 self.assertIn(target.lstrip("/"), self.entries, name)
 
+    def test_what_the_chart_and_the_builder_start_is_there_in_a_build_of_any_prefix(self):
+        for path in ("contrib/helm/rdmad/templates/daemonset.yaml", "contrib/image/Containerfile"):
+            text = Path(SOURCE, path).read_text()
+            programs = re.findall(r'(?:command: \[|ENTRYPOINT \[")(/[^,"\]]+)', text)
+            self.assertTrue(programs, path)
+            for program in programs:
+                with self.subTest(path):
+                    self.assertTrue(program[1:] in self.entries, program)
+                    self.assertTrue(os.access(self.root / program[1:], os.X_OK), program)
+
     def test_the_bill_of_materials_names_every_package(self):
         bill = json.loads(Path(f"{self.layout}.spdx.json").read_bytes())
         self.assertEqual(bill, json.loads((self.root / "usr/share/doc/rdmad/sbom.spdx.json").read_bytes()))
@@ -318,7 +328,7 @@ class ChrootTest(Running):
         self.check_served(self.command(self.program))
 
     def test_the_cni_plugin_is_installed_by_rename(self):
-        shim, = (name for name in self.entries if name.endswith("/cni/rdmad-cni"))
+        shim = "usr/libexec/cni/rdmad-cni"
         for _ in range(2):
             self.in_image(f"/{shim}", "--install", "/out", user="0:0")
             self.assertEqual([path.name for path in self.out.iterdir()], ["rdmad-cni"])
@@ -365,7 +375,7 @@ class PodmanTest(Running):
 
     def test_the_init_container_installs_the_plugin(self):
         self.check(run(*self.container([f"--volume={self.out}:/host/cni-bin", "--user=0", "--entrypoint",
-                                        f"{self.prefix}/libexec/cni/rdmad-cni"], "--install", "/host/cni-bin")))
+                                        "/usr/libexec/cni/rdmad-cni"], "--install", "/host/cni-bin")))
         self.assertTrue(os.access(self.out / "rdmad-cni", os.X_OK))
 
 
