@@ -15,13 +15,11 @@
 #define DUMP_TRIES     5
 #define RESULTS_MAX    65536u
 
-/* The kernel puts at most 32 KiB of a dump into a datagram.  A response about one link with
- * hundreds of virtual functions is longer, up to 64 KiB for each list in it. */
-#define BUFFER_SIZE	(32u << 10)
-#define BUFFER_SIZE_MAX (1u << 20)
-
-/* Atomic; for sockets that are opened from now on.  Grows after a response was too long. */
-static guint buffer_size = BUFFER_SIZE;
+/* The kernel puts at most 32 KiB of a dump into a datagram.  The message of one link is longer if it has
+ * hundreds of virtual functions, or of alternative names, which a pod may give it: up to 64 KiB for each
+ * list. */
+#define BUFFER_SIZE  (32u << 10)
+#define DATAGRAM_MAX (16u << 20)
 
 struct RdmadNetlink {
 	struct nl_sock *sock;
@@ -115,7 +113,7 @@ static RdmadNetlink *netlink_new(int protocol)
 	RdmadNetlink *nl = g_new0(RdmadNetlink, 1);
 
 	nl->protocol = protocol;
-	nl->size = (gsize)g_atomic_int_get(&buffer_size);
+	nl->size = BUFFER_SIZE;
 	nl->buffer = g_malloc(nl->size);
 	return nl;
 }
@@ -229,34 +227,37 @@ static void answer_forget(RdmadNetlink *nl)
 	g_clear_pointer(&nl->text, g_free);
 }
 
-/* Records a response that did not fit into the buffer, like one that did not fit into the
- * socket. */
-static int datagram_lost(gsize size)
+/* Returns the length of the next datagram, which may be longer than `size`; -1: errno is set. */
+static gssize socket_read(const RdmadNetlink *nl, gsize size, int flags, struct sockaddr_nl *from)
 {
-	if (size > BUFFER_SIZE_MAX)
-		return -NLE_MSG_OVERFLOW;
-	g_atomic_int_set(&buffer_size, BUFFER_SIZE_MAX);
-	return -NLE_NOMEM;
-}
-
-/* Returns the length of the datagram, or libnl's status.  libnl's function would query the length
- * first, and copy each message. */
-static int datagram_receive(RdmadNetlink *nl)
-{
-	struct sockaddr_nl from = { 0 };
-	struct iovec part = { nl->buffer, nl->size };
+	struct iovec part = { nl->buffer, size };
 	struct msghdr msg = {
-		.msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &part, .msg_iovlen = 1
+		.msg_name = from, .msg_namelen = sizeof(*from), .msg_iov = &part, .msg_iovlen = 1
 	};
 	gssize n;
 
 	do
-		n = recvmsg(nl_socket_get_fd(nl->sock), &msg, MSG_TRUNC);
+		n = recvmsg(nl_socket_get_fd(nl->sock), &msg, flags | MSG_TRUNC);
 	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* Returns the length of the datagram, or libnl's status.  libnl's function would copy each message. */
+static int datagram_receive(RdmadNetlink *nl)
+{
+	struct sockaddr_nl from = { 0 };
+	gssize n = socket_read(nl, 0, MSG_PEEK, &from);
+
+	if (n > (gssize)DATAGRAM_MAX)
+		return -NLE_MSG_OVERFLOW;
+	if (n > (gssize)nl->size) {
+		nl->size = (gsize)n;
+		nl->buffer = g_realloc(nl->buffer, nl->size);
+	}
+	if (n >= 0)
+		n = socket_read(nl, nl->size, 0, &from);
 	if (n < 0)
 		return -nl_syserr2nlerr(errno);
-	if ((gsize)n > nl->size)
-		return datagram_lost((gsize)n);
 	/* Ignores messages of other processes. */
 	return from.nl_pid ? 0 : (int)n;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <linux/netlink.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "pod.h"
+
+#define ALTNAMES 495u
 
 static void test_a_link_is_made_in_the_other_namespace(Fixture *f, gconstpointer data)
 {
@@ -168,6 +172,32 @@ static void test_altnames_come_and_go(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(g_strv_length(after->altnames), ==, 0);
 }
 
+/* The most names that the kernel takes: the message of the link is longer than a datagram of a dump. */
+static void test_a_link_with_hundreds_of_names_is_read_at_once(Fixture *f, gconstpointer data)
+{
+	/* Cannot be opened again, like the socket in a pod. */
+	const int socket_in_pod = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	g_autoptr(RdmadNetwork) net = rdmad_network_adopt(socket_in_pod, NULL);
+	g_autoptr(GPtrArray) all = NULL;
+	g_autoptr(RdmadLink) link = NULL;
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; f->ready && i < ALTNAMES; i++) {
+		g_autofree char *name = g_strdup_printf("%0127u", i);
+
+		g_assert_true(
+			rdmad_link_set_altname(f->host_net, f->nic->ifindex, name, TRUE, NULL));
+	}
+	if (!f->ready)
+		return;
+	all = rdmad_links_list(net, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(all->len, ==, 3);
+	link = rdmad_link_get_index(net, f->nic->ifindex, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(g_strv_length(link->altnames), ==, ALTNAMES);
+}
+
 static void test_a_link_without_ipv6_is_known(Fixture *f, gconstpointer data)
 {
 	const char *const values[] = { "1", "0" };
@@ -238,6 +268,7 @@ const UnitTest unit_tests[] = {
 	TEST(the_kernel_s_own_words_are_in_the_error),
 	TEST(a_link_goes_to_the_pod_and_comes_back),
 	TEST(altnames_come_and_go),
+	TEST(a_link_with_hundreds_of_names_is_read_at_once),
 	TEST(a_link_without_ipv6_is_known),
 	TEST(many_links_go_at_once),
 	TEST(a_function_that_has_none_refuses_virtual_ones),
