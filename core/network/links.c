@@ -5,13 +5,13 @@
 #include <linux/veth.h>
 #include <net/if.h>
 #include <rdmad/error.h>
+#include <rdmad/random.h>
 #include <string.h>
 
 #include "hardware/netlink/route.h"
 #include "network/network-private.h"
 
-#define ALTNAME_MAX  128	/* ALTIFNAMSIZ, with the NUL */
-#define DELETE_GROUP 0x72646d64 /* "rdmd": links that are about to be deleted */
+#define ALTNAME_MAX 128 /* ALTIFNAMSIZ, with the NUL */
 
 gboolean rdmad_interface_name_check(const char *name, GError **error)
 {
@@ -34,33 +34,50 @@ RdmadLink *network_parse_link(const struct nlmsghdr *msg)
 	return link;
 }
 
+typedef struct {
+	GPtrArray *links;
+	gboolean (*wanted)(const RdmadLink *link, gpointer data); /* NULL: all */
+	gpointer data;
+} Links;
+
 static gboolean take_link(const struct nlmsghdr *msg, gpointer data)
 {
+	const Links *reading = data;
 	RdmadLink *link = network_parse_link(msg);
 
-	if (link)
-		g_ptr_array_add(data, link);
+	if (link && (!reading->wanted || reading->wanted(link, reading->data)))
+		g_ptr_array_add(reading->links, link);
+	else
+		rdmad_link_free(link);
 	return TRUE;
 }
 
-static GPtrArray *links_read(RdmadNetwork *net, struct nl_msg *msg, guint mask, GError **error)
+static GPtrArray *links_read(RdmadNetwork *net, struct nl_msg *msg, guint mask, Links reading,
+			     GError **error)
 {
-	GPtrArray *links = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_link_free);
-
+	reading.links = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_link_free);
 	nla_put_u32(msg, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS | mask);
-	return network_read(net, msg, take_link, links, links, error);
+	return network_read(net, msg, take_link, &reading, reading.links, error);
+}
+
+GPtrArray *rdmad_links_find(RdmadNetwork *net,
+			    gboolean (*wanted)(const RdmadLink *link, gpointer data), gpointer data,
+			    GError **error)
+{
+	const struct ifinfomsg info = { .ifi_family = AF_UNSPEC };
+
+	return links_read(net, NETWORK_REQUEST(RTM_GETLINK, NLM_F_DUMP, info), 0,
+			  (Links){ .wanted = wanted, .data = data }, error);
 }
 
 GPtrArray *rdmad_links_list(RdmadNetwork *net, GError **error)
 {
-	const struct ifinfomsg info = { .ifi_family = AF_UNSPEC };
-
-	return links_read(net, NETWORK_REQUEST(RTM_GETLINK, NLM_F_DUMP, info), 0, error);
+	return rdmad_links_find(net, NULL, NULL, error);
 }
 
 static RdmadLink *link_get(RdmadNetwork *net, struct nl_msg *msg, const char *what, GError **error)
 {
-	g_autoptr(GPtrArray) links = links_read(net, msg, RTEXT_FILTER_VF, error);
+	g_autoptr(GPtrArray) links = links_read(net, msg, RTEXT_FILTER_VF, (Links){ 0 }, error);
 
 	if (links && links->len == 1)
 		return g_ptr_array_steal_index(links, 0);
@@ -259,14 +276,23 @@ gboolean rdmad_link_create(RdmadNetwork *net, const RdmadLinkSpec *spec, GError 
 
 /* ---- changes ---- */
 
+static void put_no_xdp(struct nl_msg *msg, guint mode)
+{
+	struct nlattr *xdp = nla_nest_start(msg, IFLA_XDP);
+
+	nla_put_u32(msg, IFLA_XDP_FD, G_MAXUINT32);
+	nla_put_u32(msg, IFLA_XDP_FLAGS, mode);
+	nla_nest_end(msg, xdp);
+}
+
 gboolean rdmad_link_change(RdmadNetwork *net, int ifindex, const RdmadLinkChange *change,
 			   GError **error)
 {
 	const struct ifinfomsg info = {
 		.ifi_family = AF_UNSPEC,
 		.ifi_index = ifindex,
-		.ifi_flags = change->up > 0 ? IFF_UP : 0,
-		.ifi_change = change->up ? IFF_UP : 0,
+		.ifi_flags = (change->up > 0 ? IFF_UP : 0) | change->flags,
+		.ifi_change = (change->up ? IFF_UP : 0) | change->flags_mask,
 	};
 	struct nl_msg *msg;
 
@@ -283,6 +309,8 @@ gboolean rdmad_link_change(RdmadNetwork *net, int ifindex, const RdmadLinkChange
 		nla_put_u32(msg, IFLA_NEW_IFINDEX, (guint32)change->ifindex);
 	if (change->group)
 		nla_put_u32(msg, IFLA_GROUP, *change->group);
+	if (change->no_xdp)
+		put_no_xdp(msg, change->no_xdp);
 	if (change->mac && !network_put_mac(msg, IFLA_ADDRESS, change->mac, error)) {
 		nlmsg_free(msg);
 		return FALSE;
@@ -321,21 +349,21 @@ static gboolean link_delete(RdmadNetwork *net, int ifindex, GError **error)
 			      ifindex);
 }
 
-static gboolean link_set_group(RdmadNetwork *net, int ifindex, GError **error)
+static gboolean link_set_group(RdmadNetwork *net, int ifindex, guint32 group, GError **error)
 {
 	const struct ifinfomsg info = { .ifi_family = AF_UNSPEC, .ifi_index = ifindex };
 	struct nl_msg *msg = NETWORK_REQUEST(RTM_NEWLINK, 0, info);
 
-	nla_put_u32(msg, IFLA_GROUP, DELETE_GROUP);
+	nla_put_u32(msg, IFLA_GROUP, group);
 	return network_change(net, msg, error, "delete link %d", ifindex);
 }
 
-static gboolean group_delete(RdmadNetwork *net, GError **error)
+static gboolean group_delete(RdmadNetwork *net, guint32 group, GError **error)
 {
 	const struct ifinfomsg info = { .ifi_family = AF_UNSPEC };
 	struct nl_msg *msg = NETWORK_REQUEST(RTM_DELLINK, 0, info);
 
-	nla_put_u32(msg, IFLA_GROUP, DELETE_GROUP);
+	nla_put_u32(msg, IFLA_GROUP, group);
 	return network_change(net, msg, error, "delete links");
 }
 
@@ -354,6 +382,8 @@ static gboolean gone_or_failed(GError *why, GError **error)
 
 gboolean rdmad_links_delete(RdmadNetwork *net, const int *ifindexes, guint n, GError **error)
 {
+	/* No other link is in this group, whatever a pod has set. */
+	const guint32 group = rdmad_random_range(1u << 16, G_MAXUINT32);
 	GError *why = NULL;
 
 	if (n == 1) {
@@ -361,11 +391,11 @@ gboolean rdmad_links_delete(RdmadNetwork *net, const int *ifindexes, guint n, GE
 		return gone_or_failed(why, error);
 	}
 	for (guint i = 0; i < n; i++) {
-		link_set_group(net, ifindexes[i], &why);
+		link_set_group(net, ifindexes[i], group, &why);
 		if (!gone_or_failed(g_steal_pointer(&why), error))
 			return FALSE;
 	}
 	if (n)
-		group_delete(net, &why);
+		group_delete(net, group, &why);
 	return gone_or_failed(why, error);
 }

@@ -8,76 +8,131 @@
  *
  * The group of the link, which the kernel sets in the message that moves it and keeps until it is set again,
  * shows whether a link in the host was moved: the end of rdmad may have come before.
+ *
+ * A pod may give any link the name, the MAC, the group and the alternative names of the NIC, and another index
+ * to the NIC: these do not tell which link it is.
  */
 #include <errno.h>
 #include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "network/perform.h"
 
-#define RETURN_MS 2000 /* for the kernel to destroy a namespace */
+#define RETURN_MS  2000	      /* for the kernel to destroy a namespace */
+#define UPPERS_MAX 1024u      /* that are deleted at once */
+#define POD_INDEX  0x40000000 /* added to an index that is in use in the pod */
+#define SURE	   3u	      /* of likeness() */
 
+static const guint32 group_away = RDMAD_STEP_GROUP_AWAY;
+
+/* ---- which link is the NIC ---- */
+
+/* The first bytes of an IPoIB address are the number of a queue pair: another one when the interface is made
+ * again. */
 static gboolean has_mac(const char *text, const RdmadMac *wanted)
 {
+	const guint skip = wanted->length == 20 ? 4 : 0;
 	RdmadMac mac;
 
-	return text && wanted->length && rdmad_mac_parse(text, &mac) &&
-	       rdmad_mac_equal(&mac, wanted);
-}
-
-static gboolean is_same(const RdmadStepLinkMove *move, const RdmadLink *link)
-{
-	return has_mac(link->permanent_mac, &move->mac) || has_mac(link->mac, &move->mac);
+	return wanted->length && rdmad_mac_parse(text, &mac) && mac.length == wanted->length &&
+	       memcmp(mac.bytes + skip, wanted->bytes + skip, mac.length - skip) == 0;
 }
 
 /* Links of these kinds may have the MAC of the link below. */
-static gboolean is_upper(const RdmadLink *link)
+static gboolean is_upper(const char *kind)
 {
 	static const char *const kinds[] = { "macvlan", "macvtap", "ipvlan", "ipvtap",
 					     "vlan",	"bond",	   "bridge", NULL };
 
-	return link->kind && g_strv_contains(kinds, link->kind);
+	return g_strv_contains(kinds, kind);
 }
 
-static const guint32 group_away = RDMAD_STEP_GROUP_AWAY;
-
-/* The group and the index count more than the MAC and the name, which a pod may have given to another link;
- * the group counts most, because another link of the pod may have the index.  A link of another parent device
- * is not the NIC, whatever the pod has set.  Returns 0 if the link is not the NIC. */
-static guint likeness(const RdmadStepLinkMove *move, const RdmadLink *link, const char *name,
-		      gboolean any_mac)
+static gboolean is_veth(const RdmadLink *link)
 {
-	const gboolean named = g_str_equal(link->name, name);
-	const gboolean indexed = link->ifindex == (int)move->index;
-	const gboolean marked = move->is_marked && link->group == group_away;
-	const gboolean same = is_same(move, link);
+	return g_strcmp0(link->kind, "veth") == 0;
+}
 
-	if (is_upper(link) ||
-	    (move->parent_device && g_strcmp0(link->parent_device, move->parent_device)) ||
-	    (!same && !(any_mac && indexed && (named || marked))))
+typedef struct {
+	const RdmadStepLinkMove *move;
+	int host; /* number of the host's namespace in the one that is searched; -1: that is the host's */
+} Search;
+
+/* A pod cannot make a physical link, whose kind is "". */
+static gboolean is_of_kind(const RdmadStepLinkMove *move, const RdmadLink *link)
+{
+	const char *kind = link->kind ? link->kind : "";
+
+	return move->kind ? g_str_equal(kind, move->kind) : !is_upper(kind);
+}
+
+/* Returns 0 if the link is not the NIC, SURE if no other link is likelier.  The device, the permanent address
+ * and the link of the host that a link hangs on are the kernel's.  Without them, the index and the MAC count
+ * together, or, of a physical link, one of them: a driver or a program may have changed the other. */
+static guint likeness(const Search *search, const RdmadLink *link)
+{
+	const RdmadStepLinkMove *move = search->move;
+	const guint same = has_mac(link->mac, &move->mac) || has_mac(link->mac, &move->pod_mac) ||
+			   has_mac(link->permanent_mac, &move->mac);
+	const guint indexed = (link->ifindex & ~POD_INDEX) == (int)move->index;
+
+	if (!is_of_kind(move, link) ||
+	    (move->parent_device && g_strcmp0(link->parent_device, move->parent_device)))
 		return 0;
-	return 1 + 8u * marked + 4u * indexed + 2u * same + named;
+	if (move->parent)
+		return link->parent == (int)move->parent && link->parent_netns == search->host
+			       ? SURE
+			       : 0;
+	if (link->parent && link->parent != link->ifindex && !is_veth(link))
+		return 0;
+	if (move->permanent_mac.length && link->permanent_mac)
+		return has_mac(link->permanent_mac, &move->permanent_mac) ? SURE
+		       : move->parent_device				  ? indexed
+									  : 0;
+	if (move->parent_device || !move->kind || !*move->kind)
+		return 2 * same + indexed;
+	return same && indexed ? SURE : 0;
 }
 
-/* Returns NULL without an error if the link is not in this namespace.  `any_mac` also accepts a
- * link with the same index and the same name or mark: a step or the container may have changed its MAC. */
-static RdmadLink *moved_find(RdmadNetwork *net, const RdmadStepLinkMove *move, const char *name,
-			     gboolean any_mac, GError **error)
+static gboolean is_like(const RdmadLink *link, gpointer search)
 {
-	g_autoptr(GPtrArray) links = rdmad_links_list(net, error);
-	guint best = 0, at = 0;
+	return likeness(search, link) > 0;
+}
 
-	for (guint i = 0; links && i < links->len; i++) {
-		const guint score = likeness(move, links->pdata[i], name, any_mac);
+/* Returns NULL without an error if the NIC is not among the links. */
+static RdmadLink *likest_find(RdmadNetwork *net, Search *search, GError **error)
+{
+	g_autoptr(GPtrArray) links = rdmad_links_find(net, is_like, search, error);
+	const RdmadLink *best = NULL;
 
-		if (score > best) {
-			best = score;
-			at = i;
-		}
+	for (guint i = 0; links && i < links->len; i++)
+		if (!best || likeness(search, links->pdata[i]) > likeness(search, best))
+			best = links->pdata[i];
+	return best ? rdmad_link_get_index(net, best->ifindex, error) : NULL;
+}
+
+/* Returns NULL without an error if the NIC is not in this namespace.  Its index is looked at first: a pod may
+ * have more links than can be listed. */
+static RdmadLink *nic_find(const PerformContext *ctx, RdmadNetwork *net,
+			   const RdmadStepLinkMove *move, GError **error)
+{
+	Search search = { move, -1 };
+	g_autoptr(RdmadLink) link = NULL;
+	GError *why = NULL;
+
+	if (net == ctx->pod && move->parent &&
+	    !rdmad_network_netns_number(net, ctx->host_fd, &search.host, error))
+		return NULL;
+	link = rdmad_link_get_index(net, (int)move->index, &why);
+	if (link && likeness(&search, link) == SURE)
+		return g_steal_pointer(&link);
+	if (!link && !perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)) {
+		g_propagate_error(error, why);
+		return NULL;
 	}
-	return best ? rdmad_link_get_index(net, ((RdmadLink *)links->pdata[at])->ifindex, error)
-		    : NULL;
+	return likest_find(net, &search, error);
 }
 
 /* ---- into the pod ---- */
@@ -107,7 +162,7 @@ static gboolean move_check(const PerformContext *ctx, const RdmadStepLinkMove *m
 			   GError **error)
 {
 	g_autoptr(GError) unseen = NULL;
-	g_autoptr(RdmadLink) link = moved_find(ctx->pod, move, move->pod_name, FALSE, &unseen);
+	g_autoptr(RdmadLink) link = nic_find(ctx, ctx->pod, move, &unseen);
 
 	if (link && mark_in_pod(ctx, move, link, NULL) && rename_in_pod(ctx, move, link, NULL)) {
 		g_error_free(why);
@@ -117,14 +172,31 @@ static gboolean move_check(const PerformContext *ctx, const RdmadStepLinkMove *m
 	return FALSE;
 }
 
+static gboolean index_is_free(RdmadNetwork *net, int index)
+{
+	g_autoptr(RdmadLink) other = rdmad_link_get_index(net, index, NULL);
+
+	return !other;
+}
+
+/* Returns the index that the link gets in the pod; 0: the same, or any if the link is known without it. */
+static int pod_index(const PerformContext *ctx, const RdmadStepLinkMove *move, int index)
+{
+	const gboolean is_known = move->parent || move->parent_device || move->permanent_mac.length;
+
+	return is_known || index_is_free(ctx->pod, index) ? 0 : index | POD_INDEX;
+}
+
 gboolean perform_move(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)
 {
-	const RdmadLinkChange change = { .name = move->pod_name,
-					 .netns = ctx->pod_fd,
-					 .group = move->is_marked ? &group_away : NULL };
+	RdmadLinkChange change = { .name = move->pod_name,
+				   .netns = ctx->pod_fd,
+				   .group = move->is_marked ? &group_away : NULL };
 	GError *why = NULL;
-	g_autoptr(RdmadLink) link = moved_find(ctx->host, move, move->host_name, FALSE, &why);
+	g_autoptr(RdmadLink) link = nic_find(ctx, ctx->host, move, &why);
 
+	if (link)
+		change.ifindex = pod_index(ctx, move, link->ifindex);
 	if (link && rdmad_link_change(ctx->host, link->ifindex, &change, &why))
 		return TRUE;
 	if (!why)
@@ -163,6 +235,14 @@ static gboolean has_other_mac(const RdmadStepLinkMove *move, const RdmadLink *li
 	return move->mac.length == 6 && !has_mac(link->mac, &move->mac);
 }
 
+/* A user's, which the kernel keeps over a move. */
+static const guint user_flags = IFF_PROMISC | IFF_ALLMULTI | IFF_NOARP | IFF_MULTICAST;
+
+static gboolean has_other_flags(const RdmadStepLinkMove *move, const RdmadLink *link)
+{
+	return move->kind && (link->flags ^ move->flags) & user_flags;
+}
+
 static gboolean has_other_mtu(const RdmadStepLinkMove *move, const RdmadLink *link)
 {
 	return move->mtu && link->mtu != move->mtu;
@@ -178,12 +258,15 @@ static gboolean identity_restore(const PerformContext *ctx, const RdmadStepLinkM
 	const RdmadLinkChange down = { .up = -1 };
 	const RdmadLinkChange own = { .mac = rdmad_mac_format(&move->mac, mac) };
 	const RdmadLinkChange mtu = { .mtu = move->mtu };
+	const RdmadLinkChange flags = { .flags = move->flags & user_flags,
+					.flags_mask = user_flags };
 
 	if ((renamed || changed) && link->up && !change_host(ctx, link->ifindex, &down, error))
 		return FALSE;
 	return (!changed || change_host(ctx, link->ifindex, &own, error)) &&
 	       (!renamed || name_restore(ctx, move, link, error)) &&
-	       (!has_other_mtu(move, link) || change_host(ctx, link->ifindex, &mtu, error));
+	       (!has_other_mtu(move, link) || change_host(ctx, link->ifindex, &mtu, error)) &&
+	       (!has_other_flags(move, link) || change_host(ctx, link->ifindex, &flags, error));
 }
 
 static gboolean altnames_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
@@ -345,18 +428,56 @@ static gboolean altnames_drop(const PerformContext *ctx, const RdmadLink *link, 
 	return TRUE;
 }
 
+typedef struct {
+	int nic;
+	guint n;
+} Uppers;
+
+static gboolean is_upper_of(const RdmadLink *link, gpointer data)
+{
+	Uppers *uppers = data;
+
+	return rdmad_link_below(link) == uppers->nic && link->ifindex != uppers->nic &&
+	       uppers->n++ < UPPERS_MAX;
+}
+
+/* Returns how many links were found. */
+static guint uppers_delete_some(const PerformContext *ctx, int nic, GError **error)
+{
+	Uppers uppers = { nic, 0 };
+	g_autoptr(GPtrArray) links = rdmad_links_find(ctx->pod, is_upper_of, &uppers, error);
+	g_autoptr(GArray) indexes = g_array_new(FALSE, FALSE, sizeof(int));
+
+	for (guint i = 0; links && i < links->len; i++)
+		g_array_append_val(indexes, ((RdmadLink *)links->pdata[i])->ifindex);
+	return rdmad_links_delete(ctx->pod, (const int *)(gconstpointer)indexes->data, indexes->len,
+				  error)
+		       ? indexes->len
+		       : 0;
+}
+
 /* The kernel moves no link above the NIC with it: the pod would use the NIC on.  A failure does not keep the
- * NIC in the pod; `problem` is the first. */
+ * NIC in the pod. */
 static void uppers_delete(const PerformContext *ctx, const RdmadLink *nic, GError **problem)
 {
-	g_autoptr(GPtrArray) links = rdmad_links_list(ctx->pod, problem);
+	while (!*problem && uppers_delete_some(ctx, nic->ifindex, problem) == UPPERS_MAX)
+		;
+}
 
-	for (guint i = 0; links && i < links->len; i++) {
-		const RdmadLink *link = links->pdata[i];
+/* Programs see and drop the packets of the host otherwise. */
+static gboolean xdp_drop(const PerformContext *ctx, const RdmadStepLinkMove *move,
+			 const RdmadLink *link, GError **error)
+{
+	static const guint modes[] = { XDP_FLAGS_SKB_MODE, XDP_FLAGS_DRV_MODE, XDP_FLAGS_HW_MODE };
 
-		if (rdmad_link_below(link) == nic->ifindex && link->ifindex != nic->ifindex)
-			rdmad_links_delete(ctx->pod, &link->ifindex, 1, *problem ? NULL : problem);
+	for (guint i = 0; move->kind && i < G_N_ELEMENTS(modes); i++) {
+		const RdmadLinkChange none = { .no_xdp = modes[i] };
+
+		if (link->xdp & modes[i] && !(move->xdp & modes[i]) &&
+		    !rdmad_link_change(ctx->pod, link->ifindex, &none, error))
+			return FALSE;
 	}
+	return TRUE;
 }
 
 /* Another link of the host may have taken the name: then the link returns under a spare name, and
@@ -365,20 +486,23 @@ static gboolean return_to_host(const PerformContext *ctx, const RdmadStepLinkMov
 			       const RdmadLink *link, GError **error)
 {
 	g_autofree char *spare = g_strdup_printf("rdma%u", move->index);
+	const int index = index_is_free(ctx->host, (int)move->index) ? (int)move->index : 0;
 	const RdmadLinkChange down = { .up = -1 };
-	const RdmadLinkChange own = { .name = move->host_name, .netns = ctx->host_fd };
-	const RdmadLinkChange other = { .name = spare, .netns = ctx->host_fd };
+	const RdmadLinkChange own = { .name = move->host_name,
+				      .netns = ctx->host_fd,
+				      .ifindex = index };
+	const RdmadLinkChange other = { .name = spare, .netns = ctx->host_fd, .ifindex = index };
 	g_autoptr(RdmadLink) there = NULL;
 	g_autoptr(GError) why = NULL;
 
-	if (!rdmad_link_change(ctx->pod, link->ifindex, &down, error) ||
+	if (!xdp_drop(ctx, move, link, error) ||
+	    !rdmad_link_change(ctx->pod, link->ifindex, &down, error) ||
 	    !altnames_drop(ctx, link, error))
 		return FALSE;
 	if (rdmad_link_change(ctx->pod, link->ifindex, &own, &why))
 		return TRUE;
-	there = moved_find(ctx->host, move, move->host_name, FALSE, NULL);
-	return (there && is_same(move, there)) ||
-	       rdmad_link_change(ctx->pod, link->ifindex, &other, error);
+	there = nic_find(ctx, ctx->host, move, NULL);
+	return there || rdmad_link_change(ctx->pod, link->ifindex, &other, error);
 }
 
 typedef struct {
@@ -391,7 +515,7 @@ static gboolean has_returned(gpointer data, GError **error)
 {
 	Return *back = data;
 
-	back->link = moved_find(back->ctx->host, back->move, back->move->host_name, TRUE, error);
+	back->link = nic_find(back->ctx, back->ctx->host, back->move, error);
 	return back->link != NULL;
 }
 
@@ -401,15 +525,14 @@ static gboolean was_away(const RdmadStepLinkMove *move, const RdmadLink *link)
 {
 	return !move->is_marked || link->group == group_away || (move->up && !link->up) ||
 	       !g_str_equal(link->name, move->host_name) || has_other_mac(move, link) ||
-	       has_other_mtu(move, link);
+	       has_other_mtu(move, link) || has_other_flags(move, link);
 }
 
 gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)
 {
 	GError *why = NULL;
 	g_autoptr(GError) above = NULL;
-	g_autoptr(RdmadLink) link =
-		ctx->pod ? moved_find(ctx->pod, move, move->pod_name, TRUE, &why) : NULL;
+	g_autoptr(RdmadLink) link = ctx->pod ? nic_find(ctx, ctx->pod, move, &why) : NULL;
 	Return back = { ctx, move, NULL };
 	gboolean ok;
 

@@ -185,19 +185,22 @@ static gboolean do_create(const PerformContext *ctx, const RdmadStep *step, GErr
 	       create_again(ctx, create, &spec, why, error);
 }
 
+static gboolean is_like(const RdmadLink *link, gpointer create)
+{
+	return is_created(create, link);
+}
+
 /* Finds the link by its name, or by its address if the container has renamed it. */
 static int created_find(const PerformContext *ctx, const RdmadStepLinkCreate *create,
 			GError **error)
 {
-	g_autoptr(GPtrArray) links = rdmad_links_list(ctx->pod, error);
+	g_autoptr(GPtrArray) links = rdmad_links_find(ctx->pod, is_like, (gpointer)create, error);
 	g_autofree char *spare = spare_name(create);
 	int found = 0;
 
 	for (guint i = 0; links && i < links->len; i++) {
 		const RdmadLink *link = links->pdata[i];
 
-		if (!is_created(create, link))
-			continue;
 		if (g_str_equal(link->name, create->name) || g_str_equal(link->name, spare))
 			return link->ifindex;
 		if (create->mac.length)

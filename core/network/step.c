@@ -100,6 +100,7 @@ static gboolean sysctl_path_check(const char *text)
 /* ---- tables ---- */
 
 #define AT(type, member) .offset = G_STRUCT_OFFSET(type, member)
+#define INTERFACE	 .check = rdmad_interface_name_is_valid
 #define END                                                                                        \
 	{                                                                                          \
 		0                                                                                  \
@@ -109,7 +110,7 @@ static const char *const place_words[] = { "host", "pod", NULL };
 static const char *const switch_words[] = { "keep", "on", "off", NULL };
 
 static const Field address_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepAddress, link), .check = rdmad_interface_name_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepAddress, link), INTERFACE },
 	{ "ip", FIELD_IP, AT(RdmadStepAddress, ip), .required = TRUE },
 	{ "peer", FIELD_IP, AT(RdmadStepAddress, peer) },
 	{ "broadcast", FIELD_IP, AT(RdmadStepAddress, broadcast) },
@@ -123,7 +124,7 @@ static const Field address_fields[] = {
 	END,
 };
 static const Field route_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepRoute, link), .check = rdmad_interface_name_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepRoute, link), INTERFACE },
 	{ "to", FIELD_IP, AT(RdmadStepRoute, to), .required = TRUE },
 	{ "gateway", FIELD_IP, AT(RdmadStepRoute, gateway) },
 	{ "source", FIELD_IP, AT(RdmadStepRoute, source) },
@@ -145,8 +146,8 @@ static const Field rule_fields[] = {
 	{ "table", FIELD_NUMBER, AT(RdmadStepRule, table), .required = TRUE },
 	{ "from", FIELD_IP, AT(RdmadStepRule, from) },
 	{ "to", FIELD_IP, AT(RdmadStepRule, to) },
-	{ "iif", FIELD_TEXT, AT(RdmadStepRule, iif), .check = rdmad_interface_name_is_valid },
-	{ "oif", FIELD_TEXT, AT(RdmadStepRule, oif), .check = rdmad_interface_name_is_valid },
+	{ "iif", FIELD_TEXT, AT(RdmadStepRule, iif), INTERFACE },
+	{ "oif", FIELD_TEXT, AT(RdmadStepRule, oif), INTERFACE },
 	{ "mark", FIELD_NUMBER, AT(RdmadStepRule, mark) },
 	{ "mask", FIELD_NUMBER, AT(RdmadStepRule, mask) },
 	{ "protocol", FIELD_NUMBER, AT(RdmadStepRule, protocol), .max = 255 },
@@ -154,8 +155,7 @@ static const Field rule_fields[] = {
 	END,
 };
 static const Field neighbour_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepNeighbour, link),
-	  .check = rdmad_interface_name_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepNeighbour, link), INTERFACE },
 	{ "ip", FIELD_IP, AT(RdmadStepNeighbour, ip), .required = TRUE },
 	{ "mac", FIELD_MAC, AT(RdmadStepNeighbour, mac), .required = TRUE },
 	END,
@@ -172,10 +172,8 @@ static const Field create_fields[] = {
 	  .check = link_kind_check },
 	{ "parent_index", FIELD_NUMBER, AT(RdmadStepLinkCreate, parent_index), .required = TRUE,
 	  .max = G_MAXINT },
-	{ "parent", FIELD_TEXT, AT(RdmadStepLinkCreate, parent), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
-	{ "name", FIELD_TEXT, AT(RdmadStepLinkCreate, name), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
+	{ "parent", FIELD_TEXT, AT(RdmadStepLinkCreate, parent), .required = TRUE, INTERFACE },
+	{ "name", FIELD_TEXT, AT(RdmadStepLinkCreate, name), .required = TRUE, INTERFACE },
 	{ "mode", FIELD_TEXT, AT(RdmadStepLinkCreate, mode), .check = link_mode_check },
 	{ "vlan", FIELD_NUMBER, AT(RdmadStepLinkCreate, vlan), .max = 4094 },
 	{ "is_8021ad", FIELD_BOOL, AT(RdmadStepLinkCreate, is_8021ad) },
@@ -192,16 +190,20 @@ static const Shape sysctls_shape = { sysctl_fields, rdmad_step_sysctls_new };
 
 static const Field move_fields[] = {
 	{ "index", FIELD_NUMBER, AT(RdmadStepLinkMove, index), .required = TRUE, .max = G_MAXINT },
-	{ "host_name", FIELD_TEXT, AT(RdmadStepLinkMove, host_name), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
-	{ "pod_name", FIELD_TEXT, AT(RdmadStepLinkMove, pod_name), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
+	{ "host_name", FIELD_TEXT, AT(RdmadStepLinkMove, host_name), .required = TRUE, INTERFACE },
+	{ "pod_name", FIELD_TEXT, AT(RdmadStepLinkMove, pod_name), .required = TRUE, INTERFACE },
 	{ "pci", FIELD_TEXT, AT(RdmadStepLinkMove, pci), .check = word_check },
 	{ "parent_device", FIELD_TEXT, AT(RdmadStepLinkMove, parent_device), .check = word_check },
+	{ "kind", FIELD_TEXT, AT(RdmadStepLinkMove, kind), .check = value_check },
+	{ "permanent_mac", FIELD_MAC, AT(RdmadStepLinkMove, permanent_mac) },
+	{ "parent", FIELD_NUMBER, AT(RdmadStepLinkMove, parent), .max = G_MAXINT },
+	{ "pod_mac", FIELD_MAC, AT(RdmadStepLinkMove, pod_mac) },
 	{ "altnames", FIELD_TEXTS, AT(RdmadStepLinkMove, altnames), .check = word_check },
 	{ "mtu", FIELD_NUMBER, AT(RdmadStepLinkMove, mtu), .required = TRUE, .max = G_MAXINT },
 	{ "mac", FIELD_MAC, AT(RdmadStepLinkMove, mac) },
 	{ "up", FIELD_BOOL, AT(RdmadStepLinkMove, up) },
+	{ "flags", FIELD_NUMBER, AT(RdmadStepLinkMove, flags) },
+	{ "xdp", FIELD_NUMBER, AT(RdmadStepLinkMove, xdp) },
 	{ "group", FIELD_NUMBER, AT(RdmadStepLinkMove, group) },
 	{ "is_marked", FIELD_BOOL, AT(RdmadStepLinkMove, is_marked) },
 	{ "addresses", FIELD_LIST, AT(RdmadStepLinkMove, addresses), .shape = &addresses_shape },
@@ -211,8 +213,7 @@ static const Field move_fields[] = {
 	END,
 };
 static const Field link_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepLinkSet, link), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepLinkSet, link), .required = TRUE, INTERFACE },
 	{ "up", FIELD_WORD, AT(RdmadStepLinkSet, up), .words = switch_words },
 	{ "mtu", FIELD_NUMBER, AT(RdmadStepLinkSet, mtu), .max = G_MAXINT },
 	{ "mac", FIELD_MAC, AT(RdmadStepLinkSet, mac) },
@@ -222,15 +223,13 @@ static const Field link_fields[] = {
 	END,
 };
 static const Field altname_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepAltname, link), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepAltname, link), .required = TRUE, INTERFACE },
 	{ "name", FIELD_TEXT, AT(RdmadStepAltname, name), .required = TRUE, .check = word_check },
 	{ "remove", FIELD_BOOL, AT(RdmadStepAltname, remove) },
 	END,
 };
 static const Field announce_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepAnnounce, link), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepAnnounce, link), .required = TRUE, INTERFACE },
 	{ "ip", FIELD_IP, AT(RdmadStepAnnounce, ip), .required = TRUE },
 	{ "count", FIELD_NUMBER, AT(RdmadStepAnnounce, count), .required = TRUE, .max = 16 },
 	END,
@@ -255,8 +254,7 @@ static const Shape vf_state_shape = { vf_state_fields, NULL };
 static const Field vf_fields[] = {
 	{ "pf_index", FIELD_NUMBER, AT(RdmadStepVfSet, pf_index), .required = TRUE,
 	  .max = G_MAXINT },
-	{ "pf", FIELD_TEXT, AT(RdmadStepVfSet, pf), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
+	{ "pf", FIELD_TEXT, AT(RdmadStepVfSet, pf), .required = TRUE, INTERFACE },
 	{ "vf", FIELD_NUMBER, AT(RdmadStepVfSet, vf), .max = 0xffff },
 	{ "pci", FIELD_TEXT, AT(RdmadStepVfSet, pci), .required = TRUE, .check = word_check },
 	{ "wanted", FIELD_GROUP, AT(RdmadStepVfSet, wanted), .required = TRUE,
@@ -279,16 +277,14 @@ static const Field gid_fields[] = {
 	{ "device", FIELD_TEXT, AT(RdmadStepWaitGid, device), .required = TRUE,
 	  .check = word_check },
 	{ "port", FIELD_NUMBER, AT(RdmadStepWaitGid, port), .required = TRUE, .max = 255 },
-	{ "link", FIELD_TEXT, AT(RdmadStepWaitGid, link), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepWaitGid, link), .required = TRUE, INTERFACE },
 	{ "ip", FIELD_IP, AT(RdmadStepWaitGid, ip), .required = TRUE },
 	{ "timeout_ms", FIELD_NUMBER, AT(RdmadStepWaitGid, timeout_ms), .required = TRUE,
 	  .max = 600000 },
 	END,
 };
 static const Field wait_fields[] = {
-	{ "link", FIELD_TEXT, AT(RdmadStepWaitLink, link), .required = TRUE,
-	  .check = rdmad_interface_name_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepWaitLink, link), .required = TRUE, INTERFACE },
 	{ "carrier", FIELD_BOOL, AT(RdmadStepWaitLink, carrier) },
 	{ "addresses", FIELD_BOOL, AT(RdmadStepWaitLink, addresses) },
 	{ "timeout_ms", FIELD_NUMBER, AT(RdmadStepWaitLink, timeout_ms), .required = TRUE,
@@ -306,7 +302,7 @@ static const Field bind_fields[] = {
 static const Field smc_fields[] = {
 	{ "eid", FIELD_TEXT, AT(RdmadStepSmc, eid), .check = rdmad_smc_eid_is_valid },
 	{ "pnetid", FIELD_TEXT, AT(RdmadStepSmc, pnetid), .check = rdmad_smc_pnetid_is_valid },
-	{ "link", FIELD_TEXT, AT(RdmadStepSmc, link), .check = rdmad_interface_name_is_valid },
+	{ "link", FIELD_TEXT, AT(RdmadStepSmc, link), INTERFACE },
 	{ "device", FIELD_TEXT, AT(RdmadStepSmc, device), .check = word_check },
 	END,
 };

@@ -96,15 +96,21 @@ static void link_add(CniView *view, const RdmadLink *from)
 		.altnames = g_strdupv(from->altnames),
 		.kind = g_strdup(from->kind),
 		.parent = (guint32)rdmad_link_below(from),
+		.peer = from->parent_netns < 0 && from->parent != from->ifindex
+				? (guint32)from->parent
+				: 0,
 		.master = (guint32)from->master,
 		.mtu = from->mtu,
 		.max_mtu = from->max_mtu,
 		.up = from->up,
+		.flags = from->flags,
+		.xdp = from->xdp,
 		.group = from->group,
 		.parent_device = g_strdup(from->parent_device),
 	};
 
-	rdmad_mac_parse(from->mac ? from->mac : "", &link.mac);
+	rdmad_mac_parse(from->mac, &link.mac);
+	rdmad_mac_parse(from->permanent_mac, &link.permanent_mac);
 	g_array_append_val(view->links, link);
 }
 

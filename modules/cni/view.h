@@ -16,10 +16,12 @@ typedef struct {
 	char **altnames; /* NULL: none */
 	char *kind;	 /* "macvlan", "ipvlan", "vlan", "ipoib", ..; NULL: a NIC */
 	guint32 parent;	 /* IFLA_LINK in this namespace; 0: none */
+	guint32 peer;	 /* the same, of a veth its other end */
 	guint32 master;	 /* IFLA_MASTER: its bond or bridge; 0: none */
-	RdmadMac mac;
+	RdmadMac mac, permanent_mac;
 	guint32 mtu, max_mtu; /* max_mtu 0: unknown */
 	gboolean up;
+	guint32 flags, xdp;  /* as in RdmadLink */
 	guint32 group;	     /* IFLA_GROUP */
 	char *pci;	     /* NULL: none */
 	char *parent_device; /* as in RdmadLink */

@@ -165,14 +165,26 @@ static void link_free(gpointer link)
 	rdmad_link_free(link);
 }
 
-INSTEAD_OF(GPtrArray *, rdmad_links_list, RdmadNetwork *net, GError **error)
+INSTEAD_OF(GPtrArray *, rdmad_links_find, RdmadNetwork *net,
+	   gboolean (*wanted)(const RdmadLink *link, gpointer data), gpointer data, GError **error)
 {
 	GPtrArray *links = g_ptr_array_new_with_free_func(link_free);
 
 	network_work();
-	for (guint i = 0; i < net->netns->links->len; i++)
-		g_ptr_array_add(links, link_copy(net, net->netns->links->pdata[i]));
+	for (guint i = 0; i < net->netns->links->len; i++) {
+		RdmadLink *link = link_copy(net, net->netns->links->pdata[i]);
+
+		if (!wanted || wanted(link, data))
+			g_ptr_array_add(links, link);
+		else
+			rdmad_link_free(link);
+	}
 	return links;
+}
+
+INSTEAD_OF(GPtrArray *, rdmad_links_list, RdmadNetwork *net, GError **error)
+{
+	return __wrap_rdmad_links_find(net, NULL, NULL, error);
 }
 
 static RdmadLink *link_given(RdmadNetwork *net, const NetworkLink *link, GError **error)

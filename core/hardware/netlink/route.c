@@ -147,6 +147,18 @@ static int link_ipv6_off(const struct nlattr *families)
 	return values[DEVCONF_DISABLE_IPV6] != 0;
 }
 
+/* The kernel names the program of each mode. */
+static guint link_xdp(struct nlattr *xdp)
+{
+	struct nlattr *attrs[IFLA_XDP_MAX + 1];
+
+	if (!xdp || nla_parse_nested(attrs, IFLA_XDP_MAX, xdp, NULL) < 0)
+		return 0;
+	return (attrs[IFLA_XDP_SKB_PROG_ID] ? XDP_FLAGS_SKB_MODE : 0) |
+	       (attrs[IFLA_XDP_DRV_PROG_ID] ? XDP_FLAGS_DRV_MODE : 0) |
+	       (attrs[IFLA_XDP_HW_PROG_ID] ? XDP_FLAGS_HW_MODE : 0);
+}
+
 static const char *link_operstate(const struct nlattr *attr)
 {
 	const guint8 state = attr ? nla_get_u8(attr) : G_MAXUINT8;
@@ -185,6 +197,7 @@ static RdmadLink *link_parse(const struct nlmsghdr *msg)
 	link->carrier_changes = link_carrier_changes(attrs[IFLA_CARRIER_CHANGES]);
 	link->operstate = link_operstate(attrs[IFLA_OPERSTATE]);
 	link->ipv6_off = link_ipv6_off(attrs[IFLA_AF_SPEC]);
+	link->xdp = link_xdp(attrs[IFLA_XDP]);
 	return link;
 }
 

@@ -20,6 +20,8 @@
  * list. */
 #define BUFFER_SIZE  (32u << 10)
 #define DATAGRAM_MAX (16u << 20)
+/* The kernel drops what comes behind a message that fills the socket, such as its acknowledgement. */
+#define SOCKET_SIZE (4 << 20)
 
 struct RdmadNetlink {
 	struct nl_sock *sock;
@@ -81,7 +83,7 @@ static void answer_error(RdmadNetlink *nl, const struct nlmsghdr *hdr)
 static gboolean socket_connect(RdmadNetlink *nl, int adopted, GError **error)
 {
 	const struct timeval timeout = { .tv_sec = ANSWER_SECONDS };
-	const int on = 1;
+	const int on = 1, size = SOCKET_SIZE;
 	const int status = adopted < 0 ? nl_connect(nl->sock, nl->protocol)
 				       : nl_socket_set_fd(nl->sock, nl->protocol, adopted);
 	int fd;
@@ -95,6 +97,9 @@ static gboolean socket_connect(RdmadNetlink *nl, int adopted, GError **error)
 	fd = nl_socket_get_fd(nl->sock);
 	/* Kernels before 4.12 have no messages; the error is ignored. */
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+	/* Without CAP_NET_ADMIN, the kernel takes its limit, net.core.rmem_max. */
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
 		return rdmad_error_errno(error, errno, "cannot limit the wait on netlink");
 	return TRUE;

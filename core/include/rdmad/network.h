@@ -81,6 +81,7 @@ typedef struct {
 	RdmadVf *vfs;
 	guint n_vfs;
 	guint max_mtu; /* of the driver; 0: unknown */
+	guint xdp;     /* XDP_FLAGS_*_MODE in which it has a program */
 } RdmadLink;
 
 RDMAD_API void rdmad_link_free(RdmadLink *link);
@@ -90,6 +91,10 @@ RDMAD_API int rdmad_link_below(const RdmadLink *link);
 
 /* Returns an array of RdmadLink, without their virtual functions. */
 RDMAD_API GPtrArray *rdmad_links_list(RdmadNetwork *net, GError **error);
+/* The same, of the links for which `wanted` returns TRUE.  A namespace may have any number of others. */
+RDMAD_API GPtrArray *rdmad_links_find(RdmadNetwork *net,
+				      gboolean (*wanted)(const RdmadLink *link, gpointer data),
+				      gpointer data, GError **error);
 /* Return a link by its name or alternative name, or by its index. */
 RDMAD_API RdmadLink *rdmad_link_get(RdmadNetwork *net, const char *name, GError **error);
 RDMAD_API RdmadLink *rdmad_link_get_index(RdmadNetwork *net, int ifindex, GError **error);
@@ -124,6 +129,8 @@ typedef struct {
 	int netns;   /* descriptor of the namespace to move to, as `name` if set */
 	int ifindex; /* its index there */
 	const guint32 *group;
+	guint flags, flags_mask; /* IFF_* of a user, other than IFF_UP */
+	guint no_xdp;		 /* one of XDP_FLAGS_*_MODE: removes the program */
 } RdmadLinkChange;
 
 /*

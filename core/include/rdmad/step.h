@@ -145,13 +145,20 @@ typedef struct {
 typedef struct {
 	guint32 index; /* in the host's namespace */
 	char *host_name, *pod_name;
-	char *pci;	     /* may be NULL */
-	char *parent_device; /* of RdmadLink: no link of another one is the NIC; NULL: unknown */
+	char *pci; /* may be NULL */
+	/* What a pod can neither change nor give to another link; as in RdmadLink: */
+	char *parent_device;	/* NULL: unknown */
+	char *kind;		/* "": a physical link; NULL: unknown, as all that follows */
+	RdmadMac permanent_mac; /* not set: none */
+	guint32 parent;		/* in the host's namespace; 0: none */
+	RdmadMac pod_mac;	/* that a later step sets */
 	/* Its state in the host before the move: */
 	char **altnames; /* NULL-terminated */
 	guint32 mtu;
 	RdmadMac mac;
 	gboolean up;
+	guint32 flags; /* IFF_* */
+	guint32 xdp;
 	guint32 group;
 	gboolean is_marked; /* has the group RDMAD_STEP_GROUP_AWAY until it is restored */
 	GArray *addresses;  /* of RdmadStepAddress; NULL: none */

@@ -251,10 +251,16 @@ static gboolean move_add(Planner *planner, GError **error)
 	step->move.pod_name = g_strdup(planner->name);
 	step->move.pci = g_strdup(nic->pci);
 	step->move.parent_device = g_strdup(nic->parent_device);
+	step->move.kind = g_strdup(nic->kind ? nic->kind : "");
+	step->move.permanent_mac = nic->permanent_mac;
+	step->move.parent = nic->peer;
+	step->move.pod_mac = planner->mac;
 	step->move.altnames = g_strdupv(nic->altnames);
 	step->move.mtu = nic->mtu;
 	step->move.mac = nic->mac;
 	step->move.up = nic->up;
+	step->move.flags = nic->flags;
+	step->move.xdp = nic->xdp;
 	/* An undo that failed has left its mark. */
 	step->move.group = nic->group == RDMAD_STEP_GROUP_AWAY ? 0 : nic->group;
 	step->move.is_marked = TRUE;

@@ -501,7 +501,8 @@ static const Case cases[] = {
 	{ NULL, "exclusive", NULL,
 	  .expected =
 		  "[{\"step\":\"link-move\",\"in\":\"host\",\"index\":7,\"host_name\":\"ens1f0\","
-		  "\"pod_name\":\"eth1\",\"pci\":\"0000:3b:00.0\",\"altnames\":[\"enp59s0f0\","
+		  "\"pod_name\":\"eth1\",\"pci\":\"0000:3b:00.0\",\"kind\":\"\",\"altnames\":["
+		  "\"enp59s0f0\","
 		  "\"rail0\"],\"mtu\":4200,\"mac\":\"0c:42:a1:00:00:01\",\"up\":true,\"is_marked\":"
 		  "true,\"addresses\":"
 		  "[{"
