@@ -9,9 +9,10 @@
 #include <rdmad/sysroot.h>
 #include <rdmad/work.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 
 #define RP_FILTER "net/ipv4/conf/all/rp_filter"
-#define IPV6_OFF  "net/ipv6/conf/all/disable_ipv6"
+#define IPV6_OFF  "net/ipv6/conf/default/disable_ipv6" /* a value of "all" is also this one's */
 
 #define CAPACITIES_MAX 256u /* then the cache is emptied: devices come and go */
 
@@ -412,6 +413,14 @@ static gboolean sysctl_look_opened(int fd, const char *path, CniView *view, GErr
 	return value || fd < 0;
 }
 
+/* The sysctls of a container may be mounted read-only; a kernel without IPv6 has none. */
+static gboolean is_writable(int fd)
+{
+	struct statvfs fs;
+
+	return fd >= 0 && fstatvfs(fd, &fs) == 0 && !(fs.f_flag & ST_RDONLY);
+}
+
 static gboolean pod_look(Looking *looking, CniView *view, GError **error)
 {
 	g_autoptr(RdmadNetwork) net = rdmad_network_adopt(rdmad_steal_fd(&looking->pod), error);
@@ -465,6 +474,7 @@ static gpointer look_run(gpointer input, const RdmadJob *job, GError **error)
 		return NULL;
 	gids_look(looking, look);
 	look->pod->has_ipv6 = g_strcmp0(cni_view_sysctl(look->pod, IPV6_OFF), "0") == 0;
+	look->pod->may_have_ipv6 = look->pod->has_ipv6 || is_writable(looking->ipv6_off);
 	return g_steal_pointer(&look);
 }
 

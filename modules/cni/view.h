@@ -42,14 +42,15 @@ typedef struct {
 } CniViewVf;
 
 typedef struct {
-	GArray *links;	    /* of CniViewLink */
-	GArray *addresses;  /* of RdmadStepAddress, with their links */
-	GArray *routes;	    /* of CniViewRoute */
-	GArray *rules;	    /* of RdmadStepRule */
-	GArray *neighbours; /* of RdmadStepNeighbour: permanent entries */
-	GArray *sysctls;    /* of RdmadStepSysctl with their current values */
-	GArray *vfs;	    /* of CniViewVf */
-	gboolean has_ipv6;
+	GArray *links;		/* of CniViewLink */
+	GArray *addresses;	/* of RdmadStepAddress, with their links */
+	GArray *routes;		/* of CniViewRoute */
+	GArray *rules;		/* of RdmadStepRule */
+	GArray *neighbours;	/* of RdmadStepNeighbour: permanent entries */
+	GArray *sysctls;	/* of RdmadStepSysctl with their current values */
+	GArray *vfs;		/* of CniViewVf */
+	gboolean has_ipv6;	/* of the pod: a new link has it */
+	gboolean may_have_ipv6; /* the link's sysctl can be set */
 } CniView;
 
 CniView *cni_view_new(void);

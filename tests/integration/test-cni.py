@@ -180,6 +180,20 @@ class Shared(CniCase):
     def test_status_is_answered(self):
         self.assertIsNone(self.plugin("STATUS", None, None, None, {**self.net, "cniVersion": "1.1.0"}))
 
+    def test_an_address_of_ipv6_is_given_where_ipv6_is_off(self):
+        both = {**HOST_LOCAL, "ranges": [[{"subnet": "192.0.2.0/24"}], [{"subnet": "2001:db8:9::/64"}]]}
+        both.pop("subnet", None)
+        net = self.network(ONE, ipam=both)
+        run("ip", "-n", "a", "link", "add", "eth0", "type", "veth", "peer", "name", "end")
+        for name in ("all", "default"):
+            run("sysctl", f"net.ipv6.conf.{name}.disable_ipv6=1", netns="a")
+        self.add("c1", "a", net)
+        names = [f"net.ipv6.conf.{name}.disable_ipv6" for name in ("all", "default", "lo", "eth0", "net1")]
+        self.assertEqual(run("sysctl", "-n", *names, netns="a").split(), ["1", "1", "1", "1", "0"])
+        self.assertEqual(len([a for a in addresses("net1", "a") if not a.startswith("fe80:")]), 2)
+        self.delete("c1", "a", net)
+        self.assertNothingLeft()
+
     def test_check_sees_what_is_missing(self):
         result = self.add("c1", "a", self.net)
         run("ip", "addr", "del", result["ips"][0]["address"], "dev", "net1", netns="a")
@@ -506,6 +520,30 @@ class Exclusive(CniCase):
         self.delete("c1", "a", self.net)
         self.assertHostIs(self.before)
 
+    def test_a_link_that_the_pod_made_in_its_place_is_not_taken_for_it(self):
+        mac, peer = link(ONE)["address"], link(ONE)["link"]
+        self.add("c1", "a", self.net)
+        run("ip", "link", "set", "net1", "down", netns="a")
+        run("ip", "link", "set", "net1", "name", "mine", "group", "default", "address", "02:00:00:00:00:aa", netns="a")
+        run("ip", "link", "add", "net1", "address", mac, "group", "1919184246", "type", "veth", "peer", "name", "end",
+            netns="a")
+        for number in range(490):
+            run("ip", "link", "property", "add", "dev", "mine", "altname", f"{number:0127}", netns="a")
+        self.delete("c1", "a", self.net)
+        self.assertEqual(link(ONE)["link"], peer)
+        self.assertHostIs(self.before)
+
+    def test_ipv6_is_as_before_when_it_comes_back(self):
+        """The pod has it although it is off there; the host's NIC alone has not."""
+        names = [f"net.ipv6.conf.{name}.disable_ipv6" for name in ("all", "default", ONE)]
+        run("sysctl", "net.ipv6.conf.all.disable_ipv6=1", netns="a")
+        run("sysctl", f"{names[-1]}=1")
+        net = self.network(ONE, runtimeConfig={"deviceID": self.nics[ONE], "ips": ["2001:db8::7/64"]})
+        self.add("c1", "a", net)
+        self.assertIn("2001:db8::7/64", addresses("net1", "a"))
+        self.delete("c1", "a", net)
+        self.assertEqual(run("sysctl", "-n", *names).split(), ["0", "0", "1"])
+
     def test_a_killed_daemon_gives_it_back(self):
         self.add("c1", "a", self.net)
         self.end_daemon(signal.SIGKILL)
@@ -542,6 +580,19 @@ class Contained(CniCase):
         self.assertEqual(run("sysctl", "-n", "net.ipv4.conf.net1.arp_ignore", netns="a").strip(), "1")
         self.delete("c1", "a", net)
         self.assertHostIs(before)
+
+    def test_ipv6_needs_a_place_where_it_can_be_switched_on(self):
+        self.start_daemon()
+        self.pod("a")
+        run("nsenter", "--net=/run/netns/a", "sh", "-c", f"echo 1 >{self.NODE}/proc/sys/net/ipv6/conf/all/disable_ipv6")
+        net = self.network(ONE, runtimeConfig={"deviceID": self.nics[ONE], "ips": ["2001:db8::7/64"]})
+        self.add("c1", "a", net)
+        self.assertIn("2001:db8::7/64", addresses("net1", "a"))
+        self.delete("c1", "a", net)
+        run("mount", "-o", "remount,ro,bind", f"{self.NODE}/proc/sys/net")
+        with self.assertRaises(Failure) as refused:
+            self.add("c1", "a", net)
+        self.assertEqual(refused.exception.code, 104)
 
 
 class ContainedProof(CniCase):

@@ -84,7 +84,7 @@ static gboolean address_check(const Planner *planner, guint index, GError **erro
 	    is_in_use(planner, planner->input->host, &address->ip, &link))
 		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s is the host's own, on %s", text,
 				  link);
-	if (address->ip.family == AF_INET6 && !planner->input->pod->has_ipv6)
+	if (address->ip.family == AF_INET6 && !planner->input->pod->may_have_ipv6)
 		return cni_refuse(error, CNI_ERROR_ADDRESS, "%s: the pod has no IPv6", text);
 	return TRUE;
 }
@@ -119,7 +119,8 @@ gboolean planner_check_gids(const Planner *planner, GError **error)
 	const CniPlanInput *input = planner->input;
 	const CniGids *gids = &input->gids;
 	/* The link-local address of IPv6 counts too. */
-	const guint needed = gids->each * (planner->addresses->len + input->pod->has_ipv6);
+	const gboolean local = input->pod->has_ipv6 || planner_has_family(planner, AF_INET6);
+	const guint needed = gids->each * (planner->addresses->len + local);
 
 	if (planner_moves_nic(planner) || !gids->capacity || planner->nic->mac.length != 6 ||
 	    gids->used + needed <= gids->capacity)

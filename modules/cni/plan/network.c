@@ -35,7 +35,7 @@ static void sysctl_add(Planner *planner, const char *family, const char *link, c
 	step->goes_with_link = own;
 }
 
-static gboolean has_family(const Planner *planner, int family)
+gboolean planner_has_family(const Planner *planner, int family)
 {
 	for (guint i = 0; i < planner->addresses->len; i++)
 		if (g_array_index(planner->addresses, PlannerAddress, i).ip.family == family)
@@ -62,7 +62,7 @@ static void sysctls_add(Planner *planner)
 	/* The kernel uses the larger of this value and the link's. */
 	if (off)
 		sysctl_add(planner, "ipv4", "all", "rp_filter", "0");
-	if (!has_family(planner, AF_INET6))
+	if (!planner_has_family(planner, AF_INET6))
 		return;
 	sysctl_add(planner, "ipv6", planner->name, "disable_ipv6", "0");
 	sysctl_add(planner, "ipv6", planner->name, "accept_ra", "0");
@@ -93,7 +93,7 @@ static void up_add(Planner *planner)
 
 static void wait_add(Planner *planner)
 {
-	const gboolean dad = planner->policy->dad && has_family(planner, AF_INET6);
+	const gboolean dad = planner->policy->dad && planner_has_family(planner, AF_INET6);
 	const guint64 timeout_ms = planner->input->settings->carrier_timeout_ms;
 	RdmadStep *step;
 
@@ -305,7 +305,7 @@ static void host_routes_add(Planner *planner, gboolean of_main)
 		if (g_strcmp0(route->link, planner->nic->name) != 0 ||
 		    (route->table == RDMAD_ROUTE_TABLE_MAIN) != of_main ||
 		    !rdmad_ip_is_set(&route->gateway) || !route->to.prefix ||
-		    !has_family(planner, route->to.family) ||
+		    !planner_has_family(planner, route->to.family) ||
 		    !is_reachable(planner, &route->gateway))
 			continue;
 		if (of_main)
@@ -381,7 +381,7 @@ static void neighbours_add(Planner *planner)
 
 		if (!planner_moves_nic(planner) ||
 		    g_strcmp0(neighbour->link, planner->nic->name) != 0 ||
-		    !has_family(planner, neighbour->ip.family))
+		    !planner_has_family(planner, neighbour->ip.family))
 			continue;
 		step = planner_step(planner, RDMAD_STEP_NEIGHBOUR, RDMAD_STEP_IN_POD);
 		step->neighbour = *neighbour;

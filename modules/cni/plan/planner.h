@@ -38,6 +38,8 @@ gboolean planner_find_addresses(Planner *planner, GError **error);
 /* Adds the steps that all modes share once the link is in the pod: sysctls, addresses, routes,
  * rules. */
 void planner_add_network(Planner *planner);
+/* Returns whether the NIC gets an address of this family. */
+gboolean planner_has_family(const Planner *planner, int family);
 /* Checks that the GID table has room for the addresses; CNI_ERROR_RDMA. */
 gboolean planner_check_gids(const Planner *planner, GError **error);
 /* Adds the steps that wait for the GIDs, and verify that RDMA_CM resolves the device. */

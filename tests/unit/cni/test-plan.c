@@ -97,7 +97,7 @@ static CniView *pod_view(void)
 	const RdmadStepSysctl sysctl = { .path = g_strdup("net/ipv4/conf/all/rp_filter"),
 					 .value = g_strdup("1") };
 
-	view->has_ipv6 = TRUE;
+	view->has_ipv6 = view->may_have_ipv6 = TRUE;
 	link_add(view, 1, "lo", "00:00:00:00:00:00");
 	link_add(view, 2, "eth0", "0a:00:00:00:00:01");
 	address_add(view, "eth0", "10.0.0.5/24", 0x80);
@@ -271,6 +271,11 @@ static void nic_has_no_address(World *world)
 
 static void pod_has_no_ipv6(World *world)
 {
+	world->pod->has_ipv6 = world->pod->may_have_ipv6 = FALSE;
+}
+
+static void pod_has_ipv6_off(World *world)
+{
 	world->pod->has_ipv6 = FALSE;
 }
 
@@ -404,6 +409,22 @@ static const Case cases[] = {
 		  "\"ip\":\"2001:db8::7/64\",\"flags\":2}|\"to\":\"2001:db8::/64\",|\"gateway\":"
 		  "\"fe80::99\",\"table\":1000|\"family\":6,\"priority\":20000,\"table\":1000,"
 		  "\"from\":\"2001:db8::7\"}" },
+	{ NULL, "shared", ",\"runtimeConfig\":{\"ips\":[\"2001:db8::7/64\"]}",
+	  .change = pod_has_ipv6_off,
+	  .expected = "net/ipv6/conf/eth1/disable_ipv6\",\"value\":\"0\"|"
+		      "\"ip\":\"2001:db8::7/64\"" },
+	{ NULL, "exclusive", ",\"runtimeConfig\":{\"ips\":[\"2001:db8::7/64\"]}",
+	  .change = pod_has_ipv6_off,
+	  .expected = "net/ipv6/conf/eth1/disable_ipv6\",\"value\":\"0\"|"
+		      "\"ip\":\"2001:db8::7/64\"" },
+	{ NULL, "shared-multi", ",\"runtimeConfig\":{\"ips\":[\"2001:db8::7/64\"]}",
+	  .change = pod_has_ipv6_off,
+	  .expected = "net/ipv6/conf/eth1/disable_ipv6\",\"value\":\"0\"|"
+		      "\"ip\":\"2001:db8::7/64\"" },
+	{ NULL, "sriov", ",\"runtimeConfig\":{\"ips\":[\"2001:db8::7/64\"]}",
+	  .change = pod_has_ipv6_off,
+	  .expected = "net/ipv6/conf/eth1/disable_ipv6\",\"value\":\"0\"|"
+		      "\"ip\":\"2001:db8::7/64\"" },
 	{ "dad = true;", "shared", ",\"runtimeConfig\":{\"ips\":[\"2001:db8::7/64\"]}",
 	  .expected = "\"ip\":\"2001:db8::7/64\"}|\"addresses\":true,\"timeout_ms\":5000}" },
 	/* The annotation names addresses and routes. */
