@@ -358,6 +358,7 @@ static gboolean nic_look(RdmadNetwork *net, CniView *view, const LookNic *nic, G
 	/* Two slots of one device have one link. */
 	g_free(link->pci);
 	link->pci = g_strdup(nic->pci);
+	link->moves = nic->moves;
 	return addresses_look(net, view, index, error) && routes_look(net, view, index, error) &&
 	       (!nic->moves || (neighbours_look(net, view, index, error) &&
 				nic_sysctls_look(view, nic->name, error))) &&
@@ -372,21 +373,22 @@ static gboolean is_looked_at(const Looking *looking, const char *link)
 	return FALSE;
 }
 
-/* Adds the default routes of other links, if a NIC has one: the plan compares their metrics. */
-static gboolean defaults_look(const Looking *looking, RdmadNetwork *net, CniView *view, int family,
+/* Adds the default routes of other links, if a NIC has one: the plan compares them. */
+static gboolean defaults_look(const Looking *looking, RdmadNetwork *net, CniView *view,
 			      GError **error)
 {
 	g_autoptr(GPtrArray) all = NULL;
 
-	if (!cni_view_has_default_route(view, family))
+	if (!cni_view_has_default_route(view, AF_INET) &&
+	    !cni_view_has_default_route(view, AF_INET6))
 		return TRUE;
-	all = rdmad_routes_list(net, family, RDMAD_ROUTE_TABLE_MAIN, 0, error);
+	all = rdmad_routes_list(net, AF_UNSPEC, RDMAD_ROUTE_TABLE_MAIN, 0, error);
 	for (guint i = 0; all && i < all->len; i++) {
 		const RdmadRoute *route = all->pdata[i];
 
-		if (route->to.prefix == 0 && route->n_hops &&
-		    !is_looked_at(looking, name_of(view, route->hops[0].ifindex)))
-			route_add(view, route, 0);
+		for (guint hop = 0; route->to.prefix == 0 && hop < route->n_hops; hop++)
+			if (!is_looked_at(looking, name_of(view, route->hops[hop].ifindex)))
+				route_add(view, route, route->hops[hop].ifindex);
 	}
 	return all != NULL;
 }
@@ -400,8 +402,7 @@ static gboolean host_look(const Looking *looking, CniView *view, GError **error)
 	for (guint i = 0; i < looking->nics->len; i++)
 		if (!nic_look(net, view, &g_array_index(looking->nics, LookNic, i), error))
 			return FALSE;
-	return defaults_look(looking, net, view, AF_INET, error) &&
-	       defaults_look(looking, net, view, AF_INET6, error);
+	return defaults_look(looking, net, view, error);
 }
 
 static gboolean sysctl_look_opened(int fd, const char *path, CniView *view, GError **error)

@@ -155,16 +155,36 @@ gboolean cni_view_has_default_route(const CniView *view, int family)
 	return FALSE;
 }
 
+/* The other links that move into the pod are no way out either. */
+static gboolean stays(const CniView *view, const char *link)
+{
+	const CniViewLink *found = link ? cni_view_link(view, link) : NULL;
+
+	return found && !found->moves;
+}
+
 gboolean cni_view_is_way_out(const CniView *view, int family, const char *link)
 {
 	guint64 own = G_MAXUINT64, others = G_MAXUINT64;
+	gboolean advertised = FALSE, has_other = FALSE;
 
 	for (guint i = 0; i < view->routes->len; i++) {
 		const RdmadStepRoute *route = &g_array_index(view->routes, CniViewRoute, i).route;
-		guint64 *lowest = g_strcmp0(route->link, link) == 0 ? &own : &others;
+		const gboolean is_own = g_strcmp0(route->link, link) == 0;
+		const gboolean is_other = !is_own && stays(view, route->link);
 
-		if (is_default_route(route, family))
-			*lowest = MIN(*lowest, route->metric);
+		if (!is_default_route(route, route->to.family) ||
+		    route->type != RDMAD_ROUTE_UNICAST)
+			continue;
+		has_other |= is_other;
+		if (route->to.family != family)
+			continue;
+		if (is_other)
+			others = MIN(others, route->metric);
+		else if (is_own && route->protocol == RDMAD_ROUTE_BY_ADVERTISEMENT)
+			advertised = TRUE;
+		else if (is_own)
+			own = MIN(own, route->metric);
 	}
-	return own != G_MAXUINT64 && own <= others;
+	return (own != G_MAXUINT64 && own <= others) || (advertised && !has_other);
 }

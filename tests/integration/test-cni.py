@@ -533,6 +533,21 @@ class Exclusive(CniCase):
         self.assertEqual(link(ONE)["link"], peer)
         self.assertHostIs(self.before)
 
+    def test_a_default_route_by_advertisement_is_no_reason_to_stay(self):
+        run("ip", "route", "add", "default", "via", "198.51.1.1", "dev", OTHER)
+        for name, metric in ((ONE, "1024"), (OTHER, "1025")):
+            run("ip", "-6", "route", "add", "default", "via", "fe80::1", "dev", name, "proto", "ra", "metric", metric)
+        self.add("c1", "a", self.net)
+        self.assertEqual([r["dev"] for r in ip("-6", "route", "show", "default")], [OTHER])
+        self.pod("b")
+        for route in ("by hand", "by advertisement, which is the last one"):
+            with self.subTest(route), self.assertRaisesRegex(Failure, "has the host's default route"):
+                self.add("c2", "b", self.network(OTHER))
+            run("ip", "route", "del", "default", check=False)
+        self.delete("c1", "a", self.net)
+        run("ip", "-6", "route", "flush", "proto", "ra")
+        self.assertHostIs(self.before)
+
     def test_ipv6_is_as_before_when_it_comes_back(self):
         """The pod has it although it is off there; the host's NIC alone has not."""
         names = [f"net.ipv6.conf.{name}.disable_ipv6" for name in ("all", "default", ONE)]

@@ -51,13 +51,15 @@ static gboolean route_check(const Planner *planner, const CniViewRoute *route, G
 	const char *nic = planner->nic->name;
 	char to[RDMAD_IP_TEXT];
 
+	if (!route_is_kept(&route->route))
+		return TRUE;
 	rdmad_ip_text(&route->route.to, TRUE, to);
 	if (route->hops > 1)
 		return cni_refuse(error, CNI_ERROR_DEVICE,
 				  "%s is one of several hops of the host's route to %s, which "
 				  "could not be given back",
 				  nic, to);
-	return !route->partial || !route_is_kept(&route->route) ||
+	return !route->partial ||
 	       cni_refuse(error, CNI_ERROR_DEVICE,
 			  "%s has the host's route to %s, not all attributes of which could be "
 			  "given back",

@@ -226,6 +226,65 @@ static void nic_has_a_later_default_route(World *world)
 	route_add(world->host, "ens1f0", "0.0.0.0/0", "192.0.2.1", 237)->metric = 200;
 }
 
+static void advertise(World *world, const char *link, guint32 metric)
+{
+	route_add(world->host, link, "::/0", "fe80::99", RDMAD_ROUTE_BY_ADVERTISEMENT)->metric =
+		metric;
+}
+
+static void nic_has_the_first_advertised_default_route(World *world)
+{
+	advertise(world, "ens1f0", 1024);
+	advertise(world, "eno1", 1025);
+}
+
+static void nic_has_the_only_default_route_of_ipv6(World *world)
+{
+	advertise(world, "ens1f0", 1024);
+	g_array_index(world->host->routes, CniViewRoute, world->host->routes->len - 1).hops = 2;
+}
+
+static void no_default_route_of_ipv4(World *world)
+{
+	g_array_remove_index(world->host->routes, 0);
+}
+
+static void other_link_has_the_later_advertised_one(World *world)
+{
+	nic_has_the_first_advertised_default_route(world);
+	no_default_route_of_ipv4(world);
+}
+
+static void nic_has_the_only_default_route(World *world)
+{
+	advertise(world, "ens1f0", 1024);
+	no_default_route_of_ipv4(world);
+	/* Of no use. */
+	route_add(world->host, "eno1", "::/0", NULL, RDMAD_ROUTE_BY_KERNEL)->type = 7;
+	route_add(world->host, "eno1", "::/0", "fe80::1", RDMAD_ROUTE_BY_ADVERTISEMENT)->table =
+		100;
+}
+
+static void other_default_route_moves_too(World *world)
+{
+	other_link_has_the_later_advertised_one(world);
+	nic(world, "eno1")->moves = TRUE;
+}
+
+static void nic_has_a_default_route_of_ipv6_by_hand(World *world)
+{
+	route_add(world->host, "ens1f0", "::/0", "fe80::99", 4)->metric = 1024;
+	advertise(world, "ens1f0", 512);
+	advertise(world, "eno1", 1025);
+}
+
+static void nic_has_one_by_hand_behind_an_advertised_one(World *world)
+{
+	route_add(world->host, "ens1f0", "::/0", "fe80::99", 4)->metric = 1026;
+	advertise(world, "ens1f0", 512);
+	advertise(world, "eno1", 1025);
+}
+
 static void route_has_two_hops(World *world)
 {
 	g_array_index(world->host->routes, CniViewRoute, 1).hops = 2;
@@ -563,9 +622,23 @@ static const Case cases[] = {
 		      "\"protocol\":237" },
 	{ NULL, "exclusive", NULL, .change = gids_are_few, .expected = "link-move" },
 	{ NULL, "exclusive", NULL, .change = advertised_route_is_partial, .expected = "link-move" },
+	{ NULL, "exclusive", NULL, .change = nic_has_the_first_advertised_default_route,
+	  .expected = "link-move" },
+	{ NULL, "exclusive", NULL, .change = nic_has_the_only_default_route_of_ipv6,
+	  .expected = "link-move" },
+	{ NULL, "exclusive", NULL, .change = other_link_has_the_later_advertised_one,
+	  .expected = "link-move" },
+	{ NULL, "exclusive", NULL, .change = nic_has_one_by_hand_behind_an_advertised_one,
+	  .expected = "link-move" },
 	/* ---- refusals of exclusive ---- */
 	{ NULL, "exclusive", NULL, .change = nic_has_the_default_route, .code = CNI_ERROR_DEVICE,
 	  .expected = "ens1f0 has the host's default route" },
+	{ NULL, "exclusive", NULL, .change = nic_has_the_only_default_route,
+	  .code = CNI_ERROR_DEVICE, .expected = "ens1f0 has the host's default route" },
+	{ NULL, "exclusive", NULL, .change = other_default_route_moves_too,
+	  .code = CNI_ERROR_DEVICE, .expected = "ens1f0 has the host's default route" },
+	{ NULL, "exclusive", NULL, .change = nic_has_a_default_route_of_ipv6_by_hand,
+	  .code = CNI_ERROR_DEVICE, .expected = "ens1f0 has the host's default route" },
 	{ NULL, "exclusive", NULL, .change = route_has_two_hops, .code = CNI_ERROR_DEVICE,
 	  .expected = "one of several hops of the host's route to 203.0.113.0/24" },
 	{ NULL, "exclusive", NULL, .change = route_is_partial, .code = CNI_ERROR_DEVICE,
