@@ -338,15 +338,24 @@ static gboolean name_is_taken(const CniResult *previous, const char *name)
 	return FALSE;
 }
 
+/* Another network of this container has the name; prevResult is of this one. */
+static gboolean name_is_used(const CniChoiceInput *input, const char *name)
+{
+	for (guint i = 0; i < input->n_uses; i++)
+		if (use_is_this_one(&input->uses[i], input->request, name))
+			return TRUE;
+	return FALSE;
+}
+
 /* CNI_IFNAME belongs to the other plugin. */
-static char *next_free_name(const CniRequest *request, guint *number)
+static char *next_free_name(const CniChoiceInput *input, guint *number)
 {
 	char *name = NULL;
 
 	do {
 		g_free(name);
 		name = g_strdup_printf("eth%u", (*number)++);
-	} while (name_is_taken(request->previous, name));
+	} while (name_is_taken(input->request->previous, name) || name_is_used(input, name));
 	return name;
 }
 
@@ -356,7 +365,7 @@ static gboolean choose_all(Chooser *chooser, GError **error)
 	guint number = 1;
 
 	while ((slot = slot_take(chooser, NULL, NULL))) {
-		g_autofree char *ifname = next_free_name(chooser->input->request, &number);
+		g_autofree char *ifname = next_free_name(chooser->input, &number);
 
 		if (!choice_add(chooser, slot, ifname, NULL, error))
 			return FALSE;
@@ -376,7 +385,7 @@ static gboolean choose(Chooser *chooser, const GPtrArray *entries, GError **erro
 	if (request->device_id) {
 		guint number = 1;
 		g_autofree char *ifname = cni_request_is_chained(request)
-						  ? next_free_name(request, &number)
+						  ? next_free_name(chooser->input, &number)
 						  : g_strdup(request->ifname);
 
 		return choose_by_id(chooser, request->device_id, ifname, error);

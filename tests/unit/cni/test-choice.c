@@ -106,6 +106,17 @@ static const struct {
 	/* CNI_IFNAME is the name of this one. */
 	{ "", ",\"deviceID\":\"0000:3b:00.0\"" CHAINED, NULL, MULTI, .unallocated = TRUE,
 	  .expected = "eth2=0000:3b:00.0 shared -" },
+	/* So is that of another network of this container, but not of another container. */
+	{ "", ",\"deviceID\":\"0000:3b:00.0\"" CHAINED, NULL, MULTI, .unallocated = TRUE,
+	  .use = { "c1", "eth2", "0000:5e:00.0", NULL, MULTI },
+	  .expected = "eth3=0000:3b:00.0 shared -" },
+	{ "", ",\"deviceID\":\"0000:3b:00.0\"" CHAINED, NULL, MULTI, .unallocated = TRUE,
+	  .use = { "c2", "eth2", "0000:5e:00.0", NULL, MULTI },
+	  .expected = "eth2=0000:3b:00.0 shared -" },
+	{ "", HCA CHAINED, NULL, MULTI,
+	  .use = { "c1", "eth2", "0000:3b:00.0", "0000:3b:00.0::1", MULTI },
+	  .expected = "eth3=0000:3b:00.0 shared-multi 0000:3b:00.0::2; eth4=0000:5e:00.0 "
+		      "shared-multi 0000:5e:00.0::2" },
 	{ "", HCA CHAINED, "[{},{\"deviceConf\":{\"ifName\":\"rail1\"}}]", MULTI,
 	  .expected = "eth1=0000:3b:00.0 shared-multi 0000:3b:00.0::1; rail1=0000:3b:00.0 "
 		      "shared-multi 0000:3b:00.0::2" },
