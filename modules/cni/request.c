@@ -172,6 +172,10 @@ static gboolean attachment_parse(CniRequest *request, GError **error)
 
 	if (!commands[request->command].container)
 		return TRUE;
+	request->is_void = request->command == CNI_DEL &&
+			   (!name_check(id) || !rdmad_interface_name_is_valid(ifname));
+	if (request->is_void)
+		return TRUE;
 	if (!name_check(id))
 		return cni_refuse(error, CNI_ERROR_ENVIRONMENT,
 				  "CNI_CONTAINERID \"%.64s\" is not a container ID", id);
@@ -264,6 +268,9 @@ static gboolean network_parse(CniRequest *request, GError **error)
 {
 	const char *name = json_string_value(json_object_get(request->config, "name"));
 
+	request->is_void |= request->command == CNI_DEL && (!name || !name_check(name));
+	if (request->is_void)
+		return TRUE;
 	if (!name || !name_check(name))
 		return cni_refuse(error, CNI_ERROR_CONFIG,
 				  name ? "name: \"%.64s\" is not a network name"
@@ -466,8 +473,11 @@ static gboolean request_parse(CniRequest *request, const char *environment,
 	request->path = g_strdup(variable(request, "CNI_PATH"));
 	if (!loaded)
 		return config_load(request, input, input_length, error);
-	return version_parse(request, error) && network_parse(request, error) &&
-	       config_parse(request, error);
+	/* The ADD of an unknown version was refused, unless the configuration has changed since. */
+	if (!version_parse(request, request->command == CNI_DEL ? NULL : error) &&
+	    request->command != CNI_DEL)
+		return FALSE;
+	return network_parse(request, error) && config_parse(request, error);
 }
 
 CniRequest *cni_request_parse(const char *environment, gsize environment_length, const char *input,

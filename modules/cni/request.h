@@ -52,7 +52,8 @@ typedef struct {
 
 typedef struct {
 	CniCommand command;
-	CniVersion version;			  /* of the answer; CNI_NEWEST until parsed */
+	gboolean is_void;   /* DEL: no attachment has these names, because each ADD was refused */
+	CniVersion version; /* of the answer; CNI_NEWEST until parsed */
 	char *container_id, *netns, *ifname;	  /* NULL: absent */
 	char *path;				  /* CNI_PATH */
 	char *pod_namespace, *pod_name, *pod_uid; /* of CNI_ARGS */

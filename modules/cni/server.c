@@ -433,6 +433,8 @@ static void dispatch(CniServer *server, RdmadMessagePeer *peer, CniRequest *requ
 
 	if (request->command == CNI_VERSION)
 		version(peer, request);
+	else if (request->is_void)
+		peer_answer(peer, 0, NULL);
 	else if (request->command == CNI_STATUS)
 		peer_answer(peer, 0, NULL);
 	else if (request->command != CNI_DEL && request->previous && is_of_host(message, has_netns))
@@ -526,10 +528,10 @@ static char *spooled_take(const char *name, const CniMessage *read, gboolean aga
 	const RdmadNetnsId id = { (dev_t)read->netns_device, (ino_t)read->netns_inode };
 	CniOperation *op;
 
-	if (error || request->command != CNI_DEL) {
+	if (error || request->command != CNI_DEL)
 		rdmad_warn("spooled DEL %s: %s", name, error ? error->message : "it is none");
+	if (error || request->command != CNI_DEL || request->is_void)
 		return NULL;
-	}
 	op = cni_operation_new(cni, g_steal_pointer(&request), -1, &id, operation_done);
 	if (!spooled_has_effect(server, read, op)) {
 		cni_operation_free(op);

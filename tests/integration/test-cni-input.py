@@ -89,6 +89,8 @@ class Tables(Input):
         for name, word, code in rows:
             with self.subTest(f"{name}={word!r:.40}"):
                 self.assertRefused(code, {name: word}, self.net)
+                if name != "CNI_COMMAND" and (word or name == "CNI_NETNS"):
+                    self.assertEqual(self.call({name: word, "CNI_COMMAND": "DEL"}, self.net)[0], 0)
         self.assertNothingLeft()
 
     def test_a_symbolic_link_to_a_namespace_is_one(self):

@@ -7,12 +7,13 @@
 #include "request.h"
 #include "support/unit.h"
 
-#define POD  "CNI_CONTAINERID=c1|CNI_NETNS=/run/netns/a|CNI_IFNAME=eth1|CNI_PATH=/opt/cni/bin"
-#define ADD  "CNI_COMMAND=ADD|" POD
-#define DEL  "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=eth1|CNI_NETNS="
-#define GC   "CNI_COMMAND=GC|CNI_CONTAINERID=|CNI_NETNS=|CNI_IFNAME="
-#define NET  "{\"cniVersion\":\"1.1.0\",\"name\":\"rdma\",\"type\":\"rdmad-cni\""
-#define LONG "0123456789012345678901234567890123456789012345678901234567890123456789"
+#define POD    "CNI_CONTAINERID=c1|CNI_NETNS=/run/netns/a|CNI_IFNAME=eth1|CNI_PATH=/opt/cni/bin"
+#define ADD    "CNI_COMMAND=ADD|" POD
+#define ADD_OF "CNI_COMMAND=ADD|CNI_NETNS=/run/netns/a|"
+#define DEL    "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=eth1|CNI_NETNS="
+#define GC     "CNI_COMMAND=GC|CNI_CONTAINERID=|CNI_NETNS=|CNI_IFNAME="
+#define NET    "{\"cniVersion\":\"1.1.0\",\"name\":\"rdma\",\"type\":\"rdmad-cni\""
+#define LONG   "0123456789012345678901234567890123456789012345678901234567890123456789"
 
 /* '|' stands for the NUL behind each variable. */
 static CniRequest *parse(const char *environment, const char *input, GError **error)
@@ -24,6 +25,32 @@ static CniRequest *parse(const char *environment, const char *input, GError **er
 		if (block[i] == '|')
 			block[i] = '\0';
 	return cni_request_parse(block, length, input, strlen(input), error);
+}
+
+/* Their ADD was refused. */
+static void test_a_del_of_invalid_names_has_nothing_to_do(void)
+{
+	static const struct {
+		const char *environment, *input;
+	} cases[] = {
+		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=a%d", NET "}" },
+		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=..", NET "}" },
+		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=0123456789012345", NET "}" },
+		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=a b", NET "}" },
+		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=../x|CNI_IFNAME=eth1", NET "}" },
+		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=\xff", NET "}" },
+		{ DEL, "{\"cniVersion\":\"1.1.0\"}" },
+		{ DEL, "{\"cniVersion\":\"1.1.0\",\"name\":\"../x\"}" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(CniRequest) request = parse(cases[i].environment, cases[i].input, &error);
+
+		g_test_message("%s %s", cases[i].environment, cases[i].input);
+		g_assert_no_error(error);
+		g_assert_true(request->is_void);
+	}
 }
 
 static void test_bad_input_gets_the_code_of_the_specification(void)
@@ -47,22 +74,19 @@ static void test_bad_input_gets_the_code_of_the_specification(void)
 		  "required env variables [CNI_IFNAME] missing" },
 		{ "CNI_COMMAND=STATUS|CNI_CONTAINERID=|CNI_NETNS=|CNI_IFNAME=", NET "}" },
 		/* ---- names that would be paths, templates or options ---- */
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=../x|CNI_IFNAME=eth1", NET "}", 4,
+		{ ADD_OF "CNI_CONTAINERID=../x|CNI_IFNAME=eth1", NET "}", 4, "CNI_CONTAINERID" },
+		{ ADD_OF "CNI_CONTAINERID=a/b|CNI_IFNAME=eth1", NET "}", 4, "CNI_CONTAINERID" },
+		{ ADD_OF "CNI_CONTAINERID=-a|CNI_IFNAME=eth1", NET "}", 4, "CNI_CONTAINERID" },
+		{ ADD_OF "CNI_CONTAINERID=\xc3\xa9|CNI_IFNAME=eth1", NET "}", 4,
 		  "CNI_CONTAINERID" },
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=a/b|CNI_IFNAME=eth1", NET "}", 4,
+		{ ADD_OF "CNI_CONTAINERID=" LONG LONG LONG LONG "|CNI_IFNAME=eth1", NET "}", 4,
 		  "CNI_CONTAINERID" },
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=-a|CNI_IFNAME=eth1", NET "}", 4,
-		  "CNI_CONTAINERID" },
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=\xc3\xa9|CNI_IFNAME=eth1", NET "}", 4,
-		  "CNI_CONTAINERID" },
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=" LONG LONG LONG LONG "|CNI_IFNAME=eth1",
-		  NET "}", 4, "CNI_CONTAINERID" },
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=0123456789012345", NET "}", 4,
+		{ ADD_OF "CNI_CONTAINERID=c1|CNI_IFNAME=0123456789012345", NET "}", 4,
 		  "CNI_IFNAME" },
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=..", NET "}", 4, "CNI_IFNAME" },
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=a%d", NET "}", 4, "CNI_IFNAME" },
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=a b", NET "}", 4, "CNI_IFNAME" },
-		{ "CNI_COMMAND=DEL|CNI_CONTAINERID=c1|CNI_IFNAME=a/b", NET "}", 4, "CNI_IFNAME" },
+		{ ADD_OF "CNI_CONTAINERID=c1|CNI_IFNAME=..", NET "}", 4, "CNI_IFNAME" },
+		{ ADD_OF "CNI_CONTAINERID=c1|CNI_IFNAME=a%d", NET "}", 4, "CNI_IFNAME" },
+		{ ADD_OF "CNI_CONTAINERID=c1|CNI_IFNAME=a b", NET "}", 4, "CNI_IFNAME" },
+		{ ADD_OF "CNI_CONTAINERID=c1|CNI_IFNAME=a/b", NET "}", 4, "CNI_IFNAME" },
 		{ "CNI_COMMAND=ADD|CNI_CONTAINERID=c1|CNI_IFNAME=eth1|CNI_NETNS=netns/a", NET "}",
 		  4, "CNI_NETNS" },
 		/* ---- CNI_ARGS ---- */
@@ -115,6 +139,8 @@ static void test_bad_input_gets_the_code_of_the_specification(void)
 		  "prevResult: ips 1: address" },
 		{ "CNI_COMMAND=CHECK|" POD, NET "}", 7, "prevResult: CHECK needs it" },
 		/* Invalid values that a DEL does not need are ignored. */
+		{ DEL, "{\"cniVersion\":\"2.0.0\",\"name\":\"a\"}" },
+		{ DEL, "{\"name\":\"a\"}" },
 		{ DEL, NET ",\"prevResult\":7,\"mtu\":\"x\",\"runtimeConfig\":[],\"ipam\":3}" },
 		/* ---- GC: a list that is not whole frees nothing ---- */
 		{ GC, NET ",\"cni.dev/valid-attachments\":[]}" },
@@ -332,6 +358,7 @@ static void test_the_networks_of_contrib_are_good(void)
 }
 
 const UnitTest unit_tests[] = {
+	UNIT_TEST("/request/void", test_a_del_of_invalid_names_has_nothing_to_do),
 	UNIT_TEST("/request/codes", test_bad_input_gets_the_code_of_the_specification),
 	UNIT_TEST("/request/bounds", test_input_is_bounded),
 	UNIT_TEST("/request/cut-off", test_an_environment_that_was_cut_off_is_refused),
