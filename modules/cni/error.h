@@ -23,6 +23,7 @@ typedef enum {
 	CNI_ERROR_NETNS = 8, /* from the reference library: no namespace, or the host's */
 	CNI_ERROR_TRY_AGAIN = 11,
 	CNI_ERROR_NOT_AVAILABLE = 50,
+	CNI_ERROR_LIMITED = 51, /* 50, and containers may have lost their network */
 
 	CNI_ERROR_DEVICE = 100,	    /* no such device, or it cannot be used this way */
 	CNI_ERROR_HELD = 101,	    /* another pod uses it */

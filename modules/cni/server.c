@@ -15,6 +15,7 @@
 
 #include "error.h"
 #include "host-network.h"
+#include "ipam/ipam.h"
 #include "journal.h"
 #include "message.h"
 #include "operation.h"
@@ -35,6 +36,7 @@ struct CniServer {
 	guint running;	   /* ADDs and CHECKs */
 	CniSpool *spool;
 	GPtrArray *collections;		/* of Collection */
+	GPtrArray *statuses;		/* of Status */
 	void (*drained)(gpointer data); /* not NULL: rdmad is stopping */
 	gpointer drained_data;
 	RdmadEvent *drain_limit, *drain_end;
@@ -49,6 +51,15 @@ typedef struct {
 	CniVersion version;
 	gint64 began_us;
 } Collection;
+
+/* A STATUS whose IPAM plugin is asked. */
+typedef struct {
+	CniServer *server;
+	RdmadMessagePeer *peer;
+	CniVersion version;
+	CniAttachment *network; /* represents the network to its plugin */
+	CniIpam *ipam;
+} Status;
 
 /* ---- answers ---- */
 
@@ -228,7 +239,7 @@ static void schedule(gpointer data)
 	}
 }
 
-/* ---- GC and VERSION ---- */
+/* ---- GC, STATUS and VERSION ---- */
 
 static gboolean has_operation(const CniServer *server, const CniAttachment *attachment)
 {
@@ -327,6 +338,53 @@ static void gc(CniServer *server, RdmadMessagePeer *peer, CniRequest *request)
 	cni_journal_foreach(server->cni->journal, collect, collection);
 	schedule_soon(server);
 	cni_gc_start(collection->gc);
+}
+
+static void status_free(gpointer data)
+{
+	Status *status = data;
+
+	cni_ipam_cancel(status->ipam);
+	cni_attachment_free(status->network);
+	g_free(status);
+}
+
+static void status_got(CniResult *result, const GError *error, gpointer data)
+{
+	Status *status = data;
+	RdmadMessagePeer *peer = status->peer;
+	const CniVersion version = status->version;
+
+	status->ipam = NULL;
+	g_ptr_array_remove(status->server->statuses, status);
+	if (error)
+		peer_answer_error(peer, error, version);
+	else
+		peer_answer(peer, 0, NULL);
+}
+
+/* rdmad is ready; the specification requires that a plugin to which ADD delegates is, too. */
+static void status_ask(CniServer *server, RdmadMessagePeer *peer, const CniRequest *request)
+{
+	const Cni *cni = server->cni;
+	const RdmadNetnsId none = { 0 };
+	g_autoptr(GError) error = NULL;
+	Status *status = g_new0(Status, 1);
+	CniIpamCall call = { .self = cni->self,
+			     .settings = cni->settings,
+			     .records = cni->ipam_records,
+			     .command = CNI_STATUS };
+
+	*status = (Status){ .server = server, .peer = peer, .version = request->version };
+	call.attachment = status->network = cni_attachment_new(request, &none, cni->boot);
+	if (server->statuses->len < (guint)cni->settings->requests)
+		status->ipam = cni_ipam_start(&call, status_got, status, &error);
+	else
+		cni_refuse(&error, CNI_ERROR_TRY_AGAIN, "%u STATUS wait for their IPAM plugins",
+			   server->statuses->len);
+	g_ptr_array_add(server->statuses, status);
+	if (!status->ipam)
+		status_got(NULL, error, status);
 }
 
 static void version(RdmadMessagePeer *peer, const CniRequest *request)
@@ -435,8 +493,10 @@ static void dispatch(CniServer *server, RdmadMessagePeer *peer, CniRequest *requ
 		version(peer, request);
 	else if (request->is_void)
 		peer_answer(peer, 0, NULL);
-	else if (request->command == CNI_STATUS)
+	else if (request->command == CNI_STATUS && (server->drained || !request->ipam_type))
 		peer_answer(peer, 0, NULL);
+	else if (request->command == CNI_STATUS)
+		status_ask(server, peer, request);
 	else if (request->command != CNI_DEL && request->previous && is_of_host(message, has_netns))
 		host_network(server, peer, request);
 	else if (!queue_check(server, request, &error))
@@ -484,6 +544,9 @@ static void peer_closed(RdmadMessagePeer *peer, gpointer data)
 		op->peer = NULL;
 		cni_operation_cancel(op, "the caller hung up");
 	}
+	for (guint i = server->statuses->len; i-- > 0;)
+		if (((Status *)server->statuses->pdata[i])->peer == peer)
+			g_ptr_array_remove_index(server->statuses, i);
 	for (guint i = server->collections->len; i-- > 0;) {
 		Collection *collection = server->collections->pdata[i];
 
@@ -682,6 +745,7 @@ CniServer *cni_server_new(Cni *cni, GError **error)
 	server->drain_limit = rdmad_loop_add_timer(loop, cni->self, drain_expired, server);
 	server->drain_end = rdmad_loop_add_timer(loop, cni->self, drain_end, server);
 	server->collections = g_ptr_array_new_with_free_func(collection_free);
+	server->statuses = g_ptr_array_new_with_free_func(status_free);
 	server->socket = rdmad_message_server_new(loop, cni->self, server->path, &limits, &peer_ops,
 						  server, error);
 	if (server->socket)
@@ -697,6 +761,7 @@ void cni_server_free(CniServer *server)
 	rdmad_message_server_free(server->socket);
 	g_queue_clear_full(&server->operations, (GDestroyNotify)cni_operation_free);
 	g_ptr_array_unref(server->collections);
+	g_ptr_array_unref(server->statuses);
 	cni_spool_free(server->spool);
 	rdmad_event_free(server->drain_limit);
 	rdmad_event_free(server->drain_end);

@@ -255,6 +255,30 @@ class Versions(Input):
                 self.assertRefused(6, {"CNI_NETNS": netns}, text)
         self.assertNothingLeft()
 
+    def test_status_is_that_of_the_ipam_plugin(self):
+        def failing(code):
+            return f"print('{{\"code\": {code}, \"msg\": \"the pool is empty\"}}'); sys.exit(1)"
+
+        asked = ("import json; net = json.load(sys.stdin)\n"
+                 "ok = os.environ['CNI_COMMAND'] == 'STATUS' and not os.environ['CNI_NETNS'] and "
+                 "not os.environ['CNI_IFNAME'] and net['name'] == 'rdma' and net['ipam']['type'] == 'well'\n"
+                 "sys.exit(not ok)")
+        # A plugin that lacks the command may serve ADD nevertheless.
+        rows = [("well", asked, 0), ("older", failing(4), 0), ("unready", failing(50), 50), ("partly", failing(51), 51),
+                ("otherwise", failing(100), 50), ("later", failing(11), 11), ("old", failing(1), 1),
+                ("silent", "sys.exit(1)", 50), ("killed", "os.kill(os.getpid(), 9)", 50),
+                ("hanging", "time.sleep(60)", 11)]
+        for name, script, code in rows:
+            with self.subTest(name):
+                status, answer = self.call({"CNI_COMMAND": "STATUS", "CNI_NETNS": "", "CNI_IFNAME": ""},
+                                           {**self.ipam(name, script), "cniVersion": "1.1.0"})
+                self.assertEqual((status, (answer or {}).get("code", 0)), (int(code != 0), code), answer)
+                if "pool" in script and code:
+                    self.assertIn("the pool is empty", answer["msg"])
+        self.assertRefused(50, {"CNI_COMMAND": "STATUS"},
+                           {**self.net, "cniVersion": "1.1.0", "ipam": {"type": "none"}})
+        self.assertNothingLeft()
+
     def test_check_and_gc_and_status_need_their_version(self):
         for command, since in (("CHECK", "0.4.0"), ("GC", "1.1.0"), ("STATUS", "1.1.0")):
             for version in VERSIONS:

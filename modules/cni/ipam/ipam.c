@@ -72,6 +72,16 @@ static char **environment_make(const CniIpamCall *call, char *const *received)
 	return (char **)g_ptr_array_free(made, FALSE);
 }
 
+/* Of a failure of the plugin, which has the given code, or 0. */
+static CniError code_of(CniCommand command, json_int_t code)
+{
+	if (code == CNI_ERROR_TRY_AGAIN || code == CNI_ERROR_VERSION)
+		return (CniError)code;
+	if (command != CNI_STATUS)
+		return CNI_ERROR_IPAM;
+	return code == CNI_ERROR_LIMITED ? CNI_ERROR_LIMITED : CNI_ERROR_NOT_AVAILABLE;
+}
+
 /* Returns an absolute path, or NULL.  The network names the plugin, so a "/" in the name is
  * rejected. */
 static char *plugin_find(const CniIpamCall *call, const char *type, char *const *environment,
@@ -85,7 +95,7 @@ static char *plugin_find(const CniIpamCall *call, const char *type, char *const 
 		if (g_path_is_absolute(path) && access(path, X_OK) == 0)
 			return g_steal_pointer(&path);
 	}
-	cni_refuse(error, CNI_ERROR_IPAM, "ipam: there is no plugin \"%.64s\"", type);
+	cni_refuse(error, code_of(call->command, 0), "ipam: there is no plugin \"%.64s\"", type);
 	return NULL;
 }
 
@@ -132,19 +142,14 @@ static char *config_make(const CniIpamCall *call)
 
 /* ---- the answer ---- */
 
-/* Returns whether the plugin does not support GC.  That is no error: each removed attachment had
- * its DEL. */
-static gboolean is_gc_unsupported(const CniIpam *ipam, json_int_t code)
+/* Returns whether the plugin does not support GC or STATUS.  That is no error: each removed attachment had
+ * its DEL, and ADD may be supported. */
+static gboolean is_unsupported(const CniIpam *ipam, json_int_t code)
 {
-	return ipam->command == CNI_GC &&
-	       (code == CNI_ERROR_VERSION || code == CNI_ERROR_UNKNOWN_CONTAINER ||
+	return (ipam->command == CNI_GC &&
+		(code == CNI_ERROR_VERSION || code == CNI_ERROR_UNKNOWN_CONTAINER)) ||
+	       ((ipam->command == CNI_GC || ipam->command == CNI_STATUS) &&
 		code == CNI_ERROR_ENVIRONMENT);
-}
-
-static CniError code_of(json_int_t code)
-{
-	return code == CNI_ERROR_TRY_AGAIN || code == CNI_ERROR_VERSION ? (CniError)code
-									: CNI_ERROR_IPAM;
 }
 
 static gboolean failure_set(CniIpam *ipam, const RdmadChildResult *result, GError **error)
@@ -156,8 +161,9 @@ static gboolean failure_set(CniIpam *ipam, const RdmadChildResult *result, GErro
 	const json_int_t code = json_integer_value(json_object_get(json, "code"));
 
 	ipam->has_refused = message && code != CNI_ERROR_TRY_AGAIN;
-	if (!is_gc_unsupported(ipam, code))
-		cni_refuse(error, code_of(code), "ipam %s: %.*s%s%.*s", ipam->type, WORDS_MAX,
+	if (!is_unsupported(ipam, code))
+		cni_refuse(error, code_of(ipam->command, code), "ipam %s: %.*s%s%.*s", ipam->type,
+			   WORDS_MAX,
 			   message		 ? message
 			   : result->errors.size ? result->errors.bytes
 						 : "it failed without output",
@@ -207,7 +213,8 @@ static void ended(const RdmadChildResult *result, const GError *problem, gpointe
 	CniResult *answer = NULL;
 
 	if (problem)
-		cni_refuse(&error, CNI_ERROR_IPAM, "ipam %s: %s", ipam->type, problem->message);
+		cni_refuse(&error, code_of(ipam->command, 0), "ipam %s: %s", ipam->type,
+			   problem->message);
 	else
 		answer = answer_parse(ipam, result, &error);
 	ipam->done(answer, error, ipam->data);

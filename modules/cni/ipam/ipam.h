@@ -16,10 +16,10 @@
 
 typedef struct CniIpam CniIpam;
 
-/* Called once, on the loop.  `result` is NULL after an error, and for DEL, CHECK and GC; else the callee
- * owns it.
- * CNI_ERROR_IPAM; CNI_ERROR_TRY_AGAIN, also at the deadline; CNI_ERROR_VERSION: the plugin refused the
- * version. */
+/* Called once, on the loop.  `result` is NULL after an error, and for other commands than ADD; else the
+ * callee owns it.
+ * CNI_ERROR_IPAM, for STATUS CNI_ERROR_NOT_AVAILABLE or CNI_ERROR_LIMITED; CNI_ERROR_TRY_AGAIN, also at
+ * the deadline; CNI_ERROR_VERSION: the plugin refused the version. */
 typedef void (*CniIpamDone)(CniResult *result, const GError *error, gpointer data);
 
 typedef struct {
@@ -28,8 +28,8 @@ typedef struct {
 	CniIpamRecords *records;
 	CniCommand command;
 	const CniAttachment *attachment;
-	const char *netns;	       /* NULL: DEL without a namespace, GC */
-	const CniNic *nic;	       /* NULL: GC */
+	const char *netns;	       /* NULL: DEL without a namespace, GC, STATUS */
+	const CniNic *nic;	       /* NULL: GC, STATUS */
 	const struct json_t *previous; /* CHECK: prevResult; NULL: none */
 } CniIpamCall;
 
