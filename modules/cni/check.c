@@ -2,6 +2,7 @@
 /* CHECK: verifies the results of the steps by a look, by IPAM, and by RDMA_CM */
 #include <jansson.h>
 #include <rdmad/error.h>
+#include <rdmad/json.h>
 #include <rdmad/network.h>
 #include <string.h>
 
@@ -114,14 +115,25 @@ static gboolean has_address(const CniView *pod, const RdmadStepAddress *wanted)
 	return FALSE;
 }
 
+/* The route of another NIC to the same place, which was there before, is as good in the main table.  Several
+ * NICs may share one route, of which the view has one hop. */
+static gboolean leads_the_same_way(const CniViewRoute *route, const RdmadStepRoute *wanted)
+{
+	if (route->hops > 1)
+		return TRUE;
+	return g_strcmp0(route->route.link, wanted->link)
+		       ? wanted->table == RDMAD_ROUTE_TABLE_MAIN
+		       : rdmad_ip_equal(&route->route.gateway, &wanted->gateway);
+}
+
 static gboolean has_route(const CniView *pod, const RdmadStepRoute *wanted)
 {
 	for (guint i = 0; i < pod->routes->len; i++) {
-		const RdmadStepRoute *route = &g_array_index(pod->routes, CniViewRoute, i).route;
+		const CniViewRoute *route = &g_array_index(pod->routes, CniViewRoute, i);
 
-		if (route->table == wanted->table && route->to.prefix == wanted->to.prefix &&
-		    route->to.family == wanted->to.family &&
-		    memcmp(route->to.bytes, wanted->to.bytes, sizeof(route->to.bytes)) == 0)
+		if (route->route.table == wanted->table &&
+		    rdmad_ip_equal(&route->route.to, &wanted->to) &&
+		    leads_the_same_way(route, wanted))
 			return TRUE;
 	}
 	return FALSE;
@@ -139,24 +151,73 @@ static gboolean has_rule(const CniView *pod, const RdmadStepRule *wanted)
 	return FALSE;
 }
 
-static gboolean link_is_as_made(const CniView *pod, const char *name, guint32 mtu)
+static gboolean has_link(const CniView *pod, const char *name)
 {
 	const CniViewLink *link = cni_view_link(pod, name);
 
-	return link && link->up && (!mtu || link->mtu == mtu);
+	return link && link->up;
 }
 
 static gboolean step_is_seen(const CniView *pod, const RdmadStep *step)
 {
 	if (step->kind == RDMAD_STEP_LINK_CREATE)
-		return link_is_as_made(pod, step->create.name, step->create.mtu);
+		return has_link(pod, step->create.name);
 	if (step->kind == RDMAD_STEP_LINK_MOVE)
-		return link_is_as_made(pod, step->move.pod_name, 0);
+		return has_link(pod, step->move.pod_name);
 	if (step->kind == RDMAD_STEP_ADDRESS)
 		return has_address(pod, &step->address);
 	if (step->kind == RDMAD_STEP_ROUTE)
 		return step->route.remove || has_route(pod, &step->route);
 	return step->kind != RDMAD_STEP_RULE || has_rule(pod, &step->rule);
+}
+
+static const CniInterface *interface_find(const CniResult *result, const char *name)
+{
+	for (guint i = 0; result && i < result->interfaces->len; i++) {
+		const CniInterface *interface = &g_array_index(result->interfaces, CniInterface, i);
+
+		if (interface->sandbox && g_strcmp0(interface->name, name) == 0)
+			return interface;
+	}
+	return NULL;
+}
+
+static gboolean interface_check(const CniViewLink *link, const char *mac, guint32 mtu,
+				GError **error)
+{
+	char found[RDMAD_MAC_TEXT];
+	RdmadMac wanted;
+
+	/* That of IPoIB has the number of a queue pair. */
+	if (rdmad_mac_parse(mac, &wanted) && wanted.length == 6 &&
+	    !rdmad_mac_equal(&wanted, &link->mac))
+		return cni_refuse(error, CNI_ERROR_CHECK, "%s has the MAC address %s, not %s",
+				  link->name, rdmad_mac_format(&link->mac, found), mac);
+	return !mtu || link->mtu == mtu ||
+	       cni_refuse(error, CNI_ERROR_CHECK, "%s has MTU %u, not %u", link->name, link->mtu,
+			  mtu);
+}
+
+/* A later plugin of the chain may have changed an interface, and prevResult then has what it set. */
+static gboolean interfaces_check(const CniOperation *op, GError **error)
+{
+	const char *text = op->attachment->result;
+	json_t *json = rdmad_json_parse(text, strlen(text), CNI_STDIN_DEPTH, NULL);
+	g_autoptr(CniResult) own = json ? cni_result_parse(json, CNI_NEWEST, NULL) : NULL;
+	gboolean ok = TRUE;
+
+	json_decref(json);
+	for (guint i = 0; ok && i < op->attachment->nics->len; i++) {
+		const char *name = ((CniNic *)op->attachment->nics->pdata[i])->ifname;
+		const CniViewLink *link = cni_view_link(op->look->pod, name);
+		const CniInterface *made = interface_find(own, name);
+		const CniInterface *told = interface_find(op->request->previous, name);
+
+		ok = !link || !made ||
+		     interface_check(link, told && told->mac ? told->mac : made->mac,
+				     told && told->mtu ? told->mtu : made->mtu, error);
+	}
+	return ok;
 }
 
 static void looked(CniLook *look, const GError *error, gpointer data)
@@ -178,7 +239,7 @@ static void looked(CniLook *look, const GError *error, gpointer data)
 		if (!step_is_seen(look->pod, steps->pdata[i]))
 			cni_refuse(&problem, CNI_ERROR_CHECK, "%s: it is no longer so", what);
 	}
-	if (problem)
+	if (problem || !interfaces_check(op, &problem))
 		check_fail(op, problem);
 	else
 		ipam_next(op, 0);

@@ -204,6 +204,31 @@ class Shared(CniCase):
             self.check("c2", "a", self.net)
         self.assertEqual(refused.exception.code, 3)
 
+    def test_check_sees_what_is_other(self):
+        mac = self.add("c1", "a", self.net)["interfaces"][0]["mac"]
+        changes = [("address", "02:00:00:00:00:aa", mac, "MAC address 02:00:00:00:00:aa, not"),
+                   ("mtu", "1500", "4200", "MTU 1500, not 4200")]
+        for key, value, before, words in changes:
+            with self.subTest(key):
+                run("ip", "link", "set", "net1", key, value, netns="a")
+                with self.assertRaisesRegex(Failure, words):
+                    self.check("c1", "a", self.net)
+                # A later plugin of the chain has changed it.
+                told = {"name": "net1", "sandbox": "/run/netns/a", "mac" if key == "address" else key:
+                        value if key == "address" else int(value)}
+                self.check("c1", "a", {**self.net, "cniVersion": "1.1.0", "ipam": {},
+                                       "prevResult": {"cniVersion": "1.1.0", "interfaces": [told]}})
+                run("ip", "link", "set", "net1", key, before, netns="a")
+                self.check("c1", "a", self.net)
+        for table in ("main", "1000"):
+            with self.subTest(table):
+                route = ["10.0.0.0/8", "dev", "net1", "table", table, "proto", "boot", "via"]
+                run("ip", "route", "replace", *route, "192.0.2.77", netns="a")
+                with self.assertRaisesRegex(Failure, "route 10.0.0.0/8"):
+                    self.check("c1", "a", self.net)
+                run("ip", "route", "replace", *route, "192.0.2.1", netns="a")
+                self.check("c1", "a", self.net)
+
     def test_a_namespace_of_the_host_is_refused(self):
         with self.assertRaises(Failure) as refused:
             self.plugin("ADD", "c1", f"/proc/{os.getpid()}/ns/net", "net1", self.net)
