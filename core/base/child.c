@@ -105,7 +105,8 @@ static void G_GNUC_NORETURN launch_run(const Launch *launch)
 
 	setpgid(0, 0);
 	launch_reset_signals();
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!spec->survives)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close(launch->go);
 	if (getppid() != launch->parent || read(launch->gate, &byte, 1) != 1)
 		_exit(127);
@@ -235,10 +236,8 @@ static void child_reap(gpointer object)
 	rdmad_child_cancel(object);
 }
 
-void rdmad_child_terminate(RdmadChild *child)
+static void child_terminate(RdmadChild *child)
 {
-	if (child->terminated)
-		return;
 	child->terminated = TRUE;
 	child_signal(child, SIGTERM);
 	rdmad_event_arm(child->timer, child->grace_ms);
@@ -253,7 +252,17 @@ static void child_deadline(gpointer data)
 		return;
 	}
 	child->timed_out = TRUE;
-	rdmad_child_terminate(child);
+	child_terminate(child);
+}
+
+void rdmad_child_terminate(RdmadChild *child, guint patience_ms)
+{
+	if (child->terminated)
+		return;
+	if (patience_ms)
+		rdmad_event_arm_within(child->timer, patience_ms);
+	else
+		child_terminate(child);
 }
 
 /* Returns TRUE if the program was executed. */

@@ -640,7 +640,48 @@ class Leases(Operations):
         self.assertNothingLeft()
 
 
+# Like host-local, slowly: the lease is there before its contents, by which it is freed.
+SLOW_LEASE = """#!/usr/bin/python3
+import json, os, sys, time
+json.load(sys.stdin)
+path = os.path.dirname(os.path.abspath(__file__)) + "/lease"
+owner = os.environ["CNI_CONTAINERID"] + "/" + os.environ["CNI_IFNAME"]
+if os.environ["CNI_COMMAND"] == "ADD":
+    with open(path, "x") as lease:
+        time.sleep(0.5)
+        lease.write(owner)
+    print(json.dumps({"cniVersion": "1.0.0", "ips": [{"address": "192.0.2.9/24"}]}))
+elif os.path.exists(path) and open(path).read() == owner:
+    os.unlink(path)
+"""
+
+
 class IpamProcesses(Operations):
+    def test_a_lease_that_is_being_written_has_an_owner(self):
+        lease = self.plugins / "lease"
+        (self.plugins / "slow").write_text(SLOW_LEASE)
+        (self.plugins / "slow").chmod(0o755)
+        net = self.network(ONE, ipam={"type": "slow"})
+        self.pod("a")
+        for interruption in ("the end of rdmad", "a caller that hangs up", "a DEL"):
+            with self.subTest(interruption):
+                child = self.start_plugin("ADD", "c1", "/run/netns/a", "net1", net)
+                until(lease.exists, "the lease")
+                if interruption == "the end of rdmad":
+                    self.end_daemon(signal.SIGKILL)
+                    child.communicate()
+                    self.start_daemon()
+                    self.assertFalse(lease.exists() and not lease.read_text())
+                elif interruption == "a DEL":
+                    self.delete("c1", "a", net)
+                    child.communicate()
+                else:
+                    child.kill()
+                    child.communicate()
+                self.delete("c1", "a", net)
+                until(lambda: not lease.exists(), "the lease to be free")
+        self.assertNothingLeft()
+
     def process_that_is_late(self):
         """Of the plugin, which does not wait for it."""
         path = self.plugins / "late"

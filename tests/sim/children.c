@@ -214,7 +214,7 @@ INSTEAD_OF(void, rdmad_child_cancel, RdmadChild *child)
 	child_free(child);
 }
 
-INSTEAD_OF(void, rdmad_child_terminate, RdmadChild *child)
+INSTEAD_OF(void, rdmad_child_terminate, RdmadChild *child, guint patience_ms)
 {
 	if (!life_effect() || !child->process.timer)
 		return;

@@ -3,8 +3,8 @@
  * Supervised child processes
  *
  * A child leads its own process group.  It has three descriptors, its standard ones, and inherits neither
- * environment nor signal dispositions.  The kernel kills it when the thread that started it ends
- * (PR_SET_PDEATHSIG, prctl(2)): start it from the loop.  The whole group is killed when the child ends,
+ * environment nor signal dispositions.  Unless it `survives`, the kernel kills it when the thread that started
+ * it ends (PR_SET_PDEATHSIG, prctl(2)): start it from the loop.  The whole group is killed when the child ends,
  * when it outlives the deadline by the grace time, or when it is cancelled.
  *
  * A process may leave its group, but not the child's own cgroup, which is killed whole.
@@ -31,6 +31,7 @@ typedef struct {
 	 * system.slice: outside the limits of rdmad's own.  Where the kernel has none or refuses it, the
 	 * child runs without; after another error it is not started.  NULL: none. */
 	const char *cgroup;
+	gboolean survives; /* the end of rdmad does not kill the program, which may be half-way */
 	guint deadline_ms; /* from the start to SIGTERM; 0: none */
 	guint grace_ms;	   /* from SIGTERM to SIGKILL; 0: RDMAD_CHILD_GRACE_MS */
 	gsize output_max;  /* bytes of each stream; 0: RDMAD_CHILD_OUTPUT_MAX */
@@ -63,7 +64,8 @@ RDMAD_API RdmadChild *rdmad_child_start(RdmadLoop *loop, RdmadModule *owner,
 					const RdmadChildSpec *spec, RdmadChildDone done,
 					gpointer data, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 RDMAD_API pid_t rdmad_child_pid(const RdmadChild *child);
-/* Sends SIGTERM now, and SIGKILL after the grace time; `done` is called at the end. */
-RDMAD_API void rdmad_child_terminate(RdmadChild *child);
+/* Sends SIGTERM if the child has not ended after `patience_ms`, and SIGKILL after the grace time; `done` is
+ * called at the end. */
+RDMAD_API void rdmad_child_terminate(RdmadChild *child, guint patience_ms);
 /* Kills the group and cancels the call of `done`.  Does nothing if `child` is NULL. */
 RDMAD_API void rdmad_child_cancel(RdmadChild *child);

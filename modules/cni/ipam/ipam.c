@@ -11,6 +11,9 @@
 #include "error.h"
 
 #define WORDS_MAX 256 /* bytes of a plugin's output in an error */
+/* For a plugin to end by itself: between the creation and the contents of a lease, the signal would leave an
+ * address that nobody can free. */
+#define PATIENCE_MS 1000u
 
 struct CniIpam {
 	CniIpamRecords *records;
@@ -243,6 +246,7 @@ CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data
 				      .envp = (const char *const *)environment,
 				      .input = config,
 				      .input_size = strlen(config),
+				      .survives = TRUE,
 				      .deadline_ms = (guint)call->settings->ipam_timeout_ms,
 				      .born = child_started };
 	CniIpam *ipam;
@@ -270,7 +274,7 @@ gboolean cni_ipam_has_refused(const CniIpam *ipam)
 
 void cni_ipam_terminate(CniIpam *ipam)
 {
-	rdmad_child_terminate(ipam->child);
+	rdmad_child_terminate(ipam->child, PATIENCE_MS);
 }
 
 void cni_ipam_cancel(CniIpam *ipam)

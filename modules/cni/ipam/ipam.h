@@ -4,7 +4,7 @@
  *
  * The plugin is searched in CNI_PATH, then in `plugin_path`.  It gets the variables of CNI and
  * tracing, PATH, and the whole network configuration on its standard input, for CHECK with prevResult.
- * The kernel kills it when rdmad ends; the next rdmad kills the processes that it started (records.h).
+ * It outlives rdmad, and the next rdmad awaits its end (records.h).
  */
 #pragma once
 
@@ -38,7 +38,7 @@ CniIpam *cni_ipam_start(const CniIpamCall *call, CniIpamDone done, gpointer data
 /* Within `done`: returns whether the plugin has answered with an error that does not pass.  An ADD
  * that a plugin has refused gave no address. */
 gboolean cni_ipam_has_refused(const CniIpam *ipam);
-/* Terminates the plugin.  `done` is called. */
+/* Terminates the plugin if it does not end soon.  `done` is called. */
 void cni_ipam_terminate(CniIpam *ipam);
 /* Kills the plugin.  `done` is not called.  `ipam` may be NULL. */
 void cni_ipam_cancel(CniIpam *ipam);

@@ -4,13 +4,14 @@
  *
  * The kernel may have reused a PID.  The plugin is the process with this PID, start time and PID
  * namespace; its children are in its process group, are not older, and have the container's ID in
- * their environment.  Each process is checked and killed through a pidfd.
+ * their environment.  Each process is checked, awaited and killed through a pidfd.
  */
 #include "ipam/records.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <rdmad/clock.h>
 #include <rdmad/disk.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 #define DIRECTORY	"cni-ipam"
+#define PATIENCE_MS	2000 /* for all processes to end by themselves */
 #define END_MS		2000 /* for a killed process to end */
 #define ROUNDS		8    /* bounds the search if processes keep forking */
 #define TEXT_MAX	512
@@ -33,6 +35,7 @@
 struct CniIpamRecords {
 	RdmadSysroot *root;
 	char *directory, *namespace;
+	gint64 patience_us; /* the time until which processes may end by themselves */
 };
 
 typedef struct {
@@ -87,14 +90,25 @@ static gboolean is_of_record(const RdmadSysroot *root, const Record *record, pid
 	       is_for_container(root, pid, record->container_id);
 }
 
-/* Returns TRUE if the process was of the record. */
-static gboolean process_kill(const RdmadSysroot *root, const Record *record, pid_t pid)
+static gboolean process_ends(int pidfd, gint64 until_us)
+{
+	const gint64 ms = (until_us - rdmad_now_us()) / 1000;
+	struct pollfd end = { pidfd, POLLIN, 0 };
+
+	return poll(&end, 1, (int)CLAMP(ms, 0, PATIENCE_MS)) == 1 && end.revents & POLLIN;
+}
+
+/* A plugin that is killed may leave a lease without its owner.  Returns TRUE if the process was of the
+ * record. */
+static gboolean process_end(const CniIpamRecords *records, const Record *record, pid_t pid)
 {
 	rdmad_autofd int fd = pidfd_open(pid, 0);
 	struct pollfd end = { fd, POLLIN, 0 };
 
-	if (fd < 0 || !is_of_record(root, record, pid))
+	if (fd < 0 || !is_of_record(records->root, record, pid))
 		return FALSE;
+	if (process_ends(fd, records->patience_us))
+		return TRUE;
 	rdmad_info("process %d of an IPAM plugin of container %.12s is ended", (int)pid,
 		   record->container_id);
 	pidfd_send_signal(fd, SIGKILL, NULL, 0);
@@ -104,15 +118,15 @@ static gboolean process_kill(const RdmadSysroot *root, const Record *record, pid
 }
 
 /* Sets `found` if a process was of the record. */
-static gboolean processes_kill(const RdmadSysroot *root, const Record *record, gboolean *found,
-			       GError **error)
+static gboolean processes_end(const CniIpamRecords *records, const Record *record, gboolean *found,
+			      GError **error)
 {
-	g_auto(GStrv) names = rdmad_sysroot_list(root, "proc", error);
+	g_auto(GStrv) names = rdmad_sysroot_list(records->root, "proc", error);
 
 	*found = FALSE;
 	for (char **name = names; name && *name; name++)
 		if (g_ascii_isdigit(**name))
-			*found |= process_kill(root, record, (pid_t)atoi(*name));
+			*found |= process_end(records, record, (pid_t)atoi(*name));
 	return names != NULL;
 }
 
@@ -154,7 +168,7 @@ static gboolean record_end(const CniIpamRecords *records, const char *name, GErr
 		return FALSE;
 	found = g_str_equal(record.namespace, records->namespace);
 	for (guint i = 0; found && i < ROUNDS; i++)
-		if (!processes_kill(records->root, &record, &found, error))
+		if (!processes_end(records, &record, &found, error))
 			return FALSE;
 	unlink(path);
 	return TRUE;
@@ -183,6 +197,7 @@ CniIpamRecords *cni_ipam_records_open(const char *run_dir, GError **error)
 	CniIpamRecords *records = g_new0(CniIpamRecords, 1);
 
 	records->directory = g_build_filename(run_dir, DIRECTORY, NULL);
+	records->patience_us = rdmad_now_us() + PATIENCE_MS * 1000;
 	records->root = rdmad_sysroot_new_live(error);
 	records->namespace =
 		records->root ? rdmad_sysroot_link_name(records->root, "proc/self/ns/pid", error)

@@ -178,7 +178,7 @@ static void test_an_earlier_end_can_be_asked_for(Fixture *f, gconstpointer data)
 {
 	RdmadChild *child = start(f, "exec sleep 1000", (RdmadChildSpec){ .deadline_ms = 60000 });
 
-	rdmad_child_terminate(child);
+	rdmad_child_terminate(child, 0);
 	rdmad_loop_run(f->loop);
 	g_assert_cmpint(f->signal, ==, SIGTERM);
 	g_assert_false(f->timed_out);
