@@ -21,10 +21,12 @@
 
 #include "network/perform.h"
 
-#define RETURN_MS  2000	      /* for the kernel to destroy a namespace */
-#define UPPERS_MAX 1024u      /* that are deleted at once */
-#define POD_INDEX  0x40000000 /* added to an index that is in use in the pod */
-#define SURE	   3u	      /* of likeness() */
+#define RETURN_MS      2000  /* for the kernel to destroy a namespace */
+#define UPPERS_MAX     1024u /* that are deleted at once */
+#define LOOPBACK_INDEX 1
+#define POD_INDEX      0x40000000 /* added to an index that is in use in the pod */
+#define SURE	       3u	  /* of likeness() */
+#define NO_NUMBER      G_MAXINT	  /* of a namespace that no link names */
 
 static const guint32 group_away = RDMAD_STEP_GROUP_AWAY;
 
@@ -56,8 +58,10 @@ static gboolean is_veth(const RdmadLink *link)
 }
 
 typedef struct {
+	const PerformContext *ctx;
 	const RdmadStepLinkMove *move;
-	int host; /* number of the host's namespace in the one that is searched; -1: that is the host's */
+	RdmadNetwork *net; /* where it is searched */
+	int host;	   /* number of the host's namespace there; -1: it is the host's */
 } Search;
 
 /* A pod cannot make a physical link, whose kind is "". */
@@ -101,16 +105,38 @@ static gboolean is_like(const RdmadLink *link, gpointer search)
 	return likeness(search, link) > 0;
 }
 
-/* Returns NULL without an error if the NIC is not among the links. */
-static RdmadLink *likest_find(RdmadNetwork *net, Search *search, GError **error)
+/* The kernel gives a namespace its number when it first describes a link that hangs on it. */
+static gboolean host_number(Search *search, GError **error)
 {
-	g_autoptr(GPtrArray) links = rdmad_links_find(net, is_like, search, error);
+	if (search->net != search->ctx->pod || !search->move->parent)
+		return TRUE;
+	if (!rdmad_network_netns_number(search->net, search->ctx->host_fd, &search->host, error))
+		return FALSE;
+	if (search->host < 0)
+		search->host = NO_NUMBER;
+	return TRUE;
+}
+
+static GPtrArray *like_list(Search *search, GError **error)
+{
+	g_autoptr(GPtrArray) links = rdmad_links_find(search->net, is_like, search, error);
+
+	if (!links || search->host != NO_NUMBER)
+		return g_steal_pointer(&links);
+	return host_number(search, error) ? rdmad_links_find(search->net, is_like, search, error)
+					  : NULL;
+}
+
+/* Returns NULL without an error if the NIC is not among the links. */
+static RdmadLink *likest_find(Search *search, GError **error)
+{
+	g_autoptr(GPtrArray) links = like_list(search, error);
 	const RdmadLink *best = NULL;
 
 	for (guint i = 0; links && i < links->len; i++)
 		if (!best || likeness(search, links->pdata[i]) > likeness(search, best))
 			best = links->pdata[i];
-	return best ? rdmad_link_get_index(net, best->ifindex, error) : NULL;
+	return best ? rdmad_link_get_index(search->net, best->ifindex, error) : NULL;
 }
 
 /* Returns NULL without an error if the NIC is not in this namespace.  Its index is looked at first: a pod may
@@ -118,21 +144,18 @@ static RdmadLink *likest_find(RdmadNetwork *net, Search *search, GError **error)
 static RdmadLink *nic_find(const PerformContext *ctx, RdmadNetwork *net,
 			   const RdmadStepLinkMove *move, GError **error)
 {
-	Search search = { move, -1 };
-	g_autoptr(RdmadLink) link = NULL;
+	Search search = { ctx, move, net, -1 };
 	GError *why = NULL;
+	g_autoptr(RdmadLink) link = rdmad_link_get_index(net, (int)move->index, &why);
 
-	if (net == ctx->pod && move->parent &&
-	    !rdmad_network_netns_number(net, ctx->host_fd, &search.host, error))
-		return NULL;
-	link = rdmad_link_get_index(net, (int)move->index, &why);
-	if (link && likeness(&search, link) == SURE)
-		return g_steal_pointer(&link);
 	if (!link && !perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)) {
 		g_propagate_error(error, why);
 		return NULL;
 	}
-	return likest_find(net, &search, error);
+	if (!host_number(&search, error))
+		return NULL;
+	return link && likeness(&search, link) == SURE ? g_steal_pointer(&link)
+						       : likest_find(&search, error);
 }
 
 /* ---- into the pod ---- */
@@ -437,6 +460,9 @@ static gboolean is_upper_of(const RdmadLink *link, gpointer data)
 {
 	Uppers *uppers = data;
 
+	/* A list that is read again begins with it. */
+	if (link->ifindex == LOOPBACK_INDEX)
+		uppers->n = 0;
 	return rdmad_link_below(link) == uppers->nic && link->ifindex != uppers->nic &&
 	       uppers->n++ < UPPERS_MAX;
 }
