@@ -5,15 +5,15 @@ packages_build='gcc libc6-dev meson ninja-build pkg-config protobuf-c-compiler
 	libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev
 	libseccomp-dev libsqlite3-dev libjansson-dev libssl-dev libyaml-dev zlib1g-dev'
 
-# The fake kubelet.
-packages_demo='python3 python3-grpcio python3-protobuf protobuf-compiler iproute2'
+# The fake kubelet; the importer.
+packages_demo='python3 python3-grpcio python3-protobuf python3-yaml protobuf-compiler iproute2'
 
 # The lab: --lab and the tests.
 packages_lab='qemu-system-x86 busybox-static cpio kmod xz-utils'
 
 packages_test='git clang clang-format libclang-rt-14-dev binutils crun podman perftest rdma-core
 	ibverbs-utils ibverbs-providers sqlite3 curl openssl apache2-utils man-db prometheus
-	prometheus-node-exporter python3-prometheus-client python3-yaml python3-jsonschema zsh fish libfuse3-dev chromium
+	prometheus-node-exporter python3-prometheus-client python3-jsonschema zsh fish libfuse3-dev chromium
 	chromium-driver fonts-liberation python3-selenium python3-pil ethtool strace containernetworking-plugins
 	ucx-utils rdmacm-utils dash containerd runc systemd libseccomp2 dpkg-dev'
 

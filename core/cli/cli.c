@@ -45,9 +45,8 @@ static const Command commands[] = {
 	{ "commands", "", "commands of the running modules", "", COMMAND_ASKS,
 	  module_command_list },
 	{ "import-config", " FILE",
-	  "Another device plugin's configuration, as rdmad.conf on standard output.  FILE is JSON, "
-	  "or\n"
-	  "a ConfigMap in JSON or YAML; - is standard input.",
+	  "Another device plugin's configuration, as rdmad.conf on standard output.  FILE is JSON\n"
+	  "or YAML: the plugin's own, or manifests or Helm values with it; - is standard input.",
 	  "\n  -k, --key KEY        this key of the ConfigMap's data"
 	  "\n  -p, --resource-prefix PREFIX  that option of the SR-IOV plugin (intel.com)",
 	  "kp", command_import },

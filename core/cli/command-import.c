@@ -1,60 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `rdmad import-config FILE`: the only command that needs no daemon */
+/* `rdmad import-config FILE`: becomes the importer, a program in Python (contrib/import) */
 #include <errno.h>
-#include <fcntl.h>
-#include <rdmad/error.h>
-#include <rdmad/fd.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
+#include "build-info.h"
 #include "cli/command.h"
-#include "cli/import/import.h"
-#include "cli/table.h"
 
-/* Returns one byte more than the limit if the file is too large. */
-static GString *read_file(const char *argument, const char *name, GError **error)
+#define PYTHON	      "/usr/bin/python3"
+#define OF_BUILD_TREE "../contrib/import" /* from the program */
+
+/* Returns the directory of the importer that belongs to this program, or NULL. */
+static char *importer_find(void)
 {
-	const gboolean is_input = g_str_equal(argument, "-");
-	g_autoptr(GString) text = g_string_new(NULL);
-	rdmad_autofd int fd = is_input ? -1 : open(argument, O_RDONLY | O_CLOEXEC);
+	const char *program = (const char *)getauxval(AT_EXECFN);
+	g_autofree char *directory = g_path_get_dirname(program);
+	g_autofree char *built = g_build_filename(directory, OF_BUILD_TREE, NULL);
 
-	if (!is_input && fd < 0)
-		return rdmad_error_errno(error, errno, "cannot open %s", name), NULL;
-	if (!rdmad_fd_read_all(is_input ? STDIN_FILENO : fd, RDMAD_IMPORT_MAX, text))
-		return rdmad_error_errno(error, errno, "cannot read %s", name), NULL;
-	return g_steal_pointer(&text);
-}
-
-/* Escapes the text, which contains names and values of the file. */
-static void print_message(const char *text)
-{
-	g_autofree char *escaped = rdmad_text_escape(text);
-
-	fprintf(stderr, "rdmad: %s\n", escaped);
+	if (access(built, R_OK | X_OK) == 0)
+		return g_steal_pointer(&built);
+	return access(RDMAD_IMPORT_DIR, R_OK | X_OK) == 0 ? g_strdup(RDMAD_IMPORT_DIR) : NULL;
 }
 
 int command_import(const CommandOptions *options)
 {
-	const RdmadImportOptions how = {
-		.file = g_str_equal(options->argument, "-") ? "standard input" : options->argument,
-		.key = options->key,
-		.prefix = options->prefix,
-	};
-	g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GString) text = read_file(options->argument, how.file, &error);
-	g_autofree char *config = NULL;
-	g_autoptr(GString) out = NULL;
+	g_autofree char *importer = importer_find();
+	g_autofree char *key = g_strconcat("--key=", options->key, NULL);
+	g_autofree char *prefix = g_strconcat("--resource-prefix=", options->prefix, NULL);
+	const char *argv[9] = { PYTHON, "-I", "-B", importer };
+	guint n = 4;
 
-	if (text)
-		config = rdmad_import_convert(text->str, text->len, &how, notes, &error);
-	for (guint i = 0; i < notes->len; i++)
-		print_message(notes->pdata[i]);
-	if (!config) {
-		print_message(error->message);
+	if (!importer) {
+		fputs("rdmad: the importer is not installed (" RDMAD_IMPORT_DIR
+		      "), as in the image: run it where\n"
+		      "Debian's package rdmad is, or as `python3 contrib/import FILE` in the "
+		      "source\n",
+		      stderr);
 		return 1;
 	}
-	out = g_string_new(config);
-	return command_print(out);
+	if (options->key)
+		argv[n++] = key;
+	if (options->prefix)
+		argv[n++] = prefix;
+	argv[n++] = "--";
+	argv[n++] = options->argument;
+	execv(PYTHON, (char *const *)argv);
+	fprintf(stderr,
+		"rdmad: import-config needs Python 3 and PyYAML, Debian's package python3-yaml: "
+		"%s: %s\n",
+		PYTHON, g_strerror(errno));
+	return 1;
 }

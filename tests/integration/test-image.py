@@ -310,6 +310,11 @@ class ChrootTest(Running):
         self.assertIn(self.config["config"]["Labels"]["org.opencontainers.image.version"],
                       self.in_image(self.program, "--version"))
 
+    def test_it_says_where_configurations_are_imported(self):
+        done = run(*self.command(self.program, "import-config", "-"), input="")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("the importer is not installed", done.stderr)
+
     def test_modules_and_providers_load_with_the_libraries_of_the_image(self):
         objects = [name for name in self.entries if re.search(r"/(rdmad|libibverbs)/[^/]*\.so$", name)]
         names = {os.path.basename(name) for name in objects}

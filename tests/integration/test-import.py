@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import tap  # noqa: E402
 from machine_daemon import MODULES, RDMAD, Daemon  # noqa: E402
 
 FILES = sys.argv[4]
+IMPORTER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../contrib/import")
 
 
 def run(*args, **kwargs):
@@ -69,12 +71,22 @@ class ImportConfig(unittest.TestCase):
                 (("-",), "", "rdmad: standard input: neither configList"),
                 (("-",), " " * (1 << 20) + "{}", "rdmad: standard input: larger than 1 MiB"),
                 (("-",), "\x1b[2J: [", "rdmad: standard input:1:1: control characters"),
+                (("-",), "a: [\x1b[2J", "rdmad: standard input:1:5: control characters"),
                 (("-",), '{"mode": "\\u001b[2J"}', 'mode: "\\x1b[2J" is neither')):
             with self.subTest(message):
                 done = run("import-config", *args, input=text)
                 self.assertEqual((done.returncode, done.stdout), (1, ""))
                 self.assertIn(message, done.stderr)
                 self.assertNotIn("\x1b", done.stderr)
+
+    def test_an_output_that_cannot_be_written_is_exit_status_1(self):
+        file = os.path.join(FILES, "mode-hca.yaml")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([RDMAD, "import-config", file], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((done.returncode, done.stderr), (1, "rdmad: cannot write: No space left on device\n"))
+        done = subprocess.run(["bash", "-c", 'set -o pipefail; "$1" import-config "$2" | exec true', "-", RDMAD, file],
+                              capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
 
     def test_wrong_usage_is_exit_status_2(self):
         for args in ((), ("a", "b"), ("--json", "a"), ("--key",)):
@@ -90,6 +102,33 @@ class ImportConfig(unittest.TestCase):
         self.assertIn("--resource-prefix", done.stdout)
         self.assertNotIn("--socket", done.stdout)
         self.assertIn("import-config FILE", run("--help").stdout)
+
+
+class Missing(unittest.TestCase):
+    """Where the importer, Python or PyYAML is not there, the message says what to install."""
+
+    def refused(self, *command):
+        done = subprocess.run(command, capture_output=True, text=True, check=False, input='{"mode": "hca"}')
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        return done.stderr
+
+    def test_without_the_importer(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program = shutil.copy(RDMAD, directory)
+            said = self.refused(program, "import-config", "-")
+        self.assertIn("rdmad: the importer is not installed (", said)
+        self.assertIn("python3 contrib/import FILE", said)
+
+    def test_without_python(self):
+        hidden = ["unshare", "-rm", "sh", "-c", 'mount --bind /dev/null /usr/bin/python3 && exec "$@"', "sh"]
+        if subprocess.run([*hidden, "true"], capture_output=True).returncode:
+            self.skipTest("no mount namespace can be made")
+        self.assertIn("rdmad: import-config needs Python 3 and PyYAML, Debian's package python3-yaml: /usr/bin/python3: ",
+                      self.refused(*hidden, RDMAD, "import-config", "-"))
+
+    def test_without_pyyaml(self):
+        self.assertEqual(self.refused("/usr/bin/python3", "-I", "-S", "-B", IMPORTER, "-"),
+                         "rdmad: import-config needs PyYAML, which is not installed: Debian's package python3-yaml\n")
 
 
 class Advertised(unittest.TestCase):
@@ -127,6 +166,23 @@ class Advertised(unittest.TestCase):
             pool("other", {"drivers": ["mlx5_core"]})]})
         self.assertEqual(slots, {"nvidia.com/two": (2, 2), "nvidia.com/sf": (1, 1),
                                   "nvidia.com/both": (2, 2), "nvidia.com/none": (0, 0)})
+
+    def test_resources_of_the_network_operator_have_the_chart_s_slots_or_their_own(self):
+        slots = self.slots({
+            "rdmaSharedDevicePlugin": {"deploy": True, "resources": [
+                {"name": "rdma_shared_device_a", "vendors": ["15b3"], "ifNames": ["ens1f0np0"]},
+                {"name": "rdma_shared_device_b", "rdmaHcaMax": 63, "ifNames": ["ens1f0np0", "ens1f1np1"]}]},
+            "sriovDevicePlugin": {"deploy": True, "resources": [
+                {"name": "vf", "vendors": ["15b3"], "devices": ["101e"], "pfNames": ["ens1f0np0#0-1"]}]}})
+        self.assertEqual(slots, {"rdma/rdma_shared_device_a": (1, 1000), "rdma/rdma_shared_device_b": (2, 63),
+                                 "nvidia.com/vf": (2, 2)})
+
+    def test_a_policy_for_some_nodes_offers_what_that_of_the_cluster_does(self):
+        config = {"configList": [{"resourceName": "one", "rdmaHcaMax": 63, "devices": ["ens1f0np0"]}]}
+        for kind in ("NicClusterPolicy", "NicNodePolicy"):
+            with self.subTest(kind):
+                self.assertEqual(self.slots({"kind": kind, "spec": {
+                    "rdmaSharedDevicePlugin": {"config": json.dumps(config)}}}), {"rdma/one": (1, 63)})
 
     def test_the_mode_hca_offers_a_thousand_of_all(self):
         slots = self.slots({"mode": "hca"})
