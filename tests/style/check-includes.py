@@ -46,7 +46,7 @@ ONLY_IN = {
     r"sqlite3\.h": r"core/service/state.*",
     r"infiniband/|rdma/rdma_cma\.h": r"core/hardware/verbs/.*",
     r"nghttp2/": r"core/grpc/.*",
-    r"yaml\.h": r"core/base/yaml\.c",
+    r"yaml\.h": r"core/config/yaml-tree\.c",
     r"zlib\.h": r"(core/cli/bundle/archive|modules/metrics/render/gzip)\.c",
     r"openssl/": r"core/http/access/tls-openssl\.c",
     r"curl/": r"core/http/fetch-curl\.c",
