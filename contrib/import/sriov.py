@@ -117,11 +117,9 @@ def is_duplicate(imported: Import, path: str, groups: list[Group]) -> bool:
 
 
 def pool_prefix(imported: Import, path: str, pool: dict[str, Any]) -> str:
-    given = pool.get("resourcePrefix") or imported.source.prefix
-    if given:
-        return str(given)
-    if imported.options.prefix is not None:
-        return imported.options.prefix
+    for prefix in (pool.get("resourcePrefix") or None, imported.options.prefix, imported.source.prefix):
+        if prefix is not None:
+            return str(prefix)
     imported.mind(f"{path}.resourcePrefix", f"absent, so {DEFAULT_PREFIX} as the plugin has it; if that was started "
                                             "with -resource-prefix, give --resource-prefix here")
     return DEFAULT_PREFIX

@@ -27,6 +27,9 @@ LIST_DEPTH_MAX = 4
 VALUES_DEPTH_MAX = 6
 NOTHING = "neither configList, resourceList or mode, as device plugins have them"
 
+# What a text has that is meant to be a configuration, also if it is broken.
+OURS = re.compile(b"configList|resourceList|rdmaSharedDevicePlugin|sriovDevicePlugin|preferDriver")
+
 Format = tuple[Callable[[Value], bool], Callable[[Import], None]]
 
 FORMATS: list[Format] = [
@@ -53,7 +56,7 @@ def is_config(value: Value) -> bool:
 # ---- kinds that are known and hold no configuration ----
 
 A_NETWORK = ("a network stays with Multus, in a NetworkAttachmentDefinition whose plugin is rdmad-cni instead: "
-             "rdmad-cni(7), Networks")
+             "rdmad-cni(7)")
 AN_IPAM = "addresses stay with their IPAM plugin, which rdmad-cni calls as others do"
 OF_NICS = "settings of NICs and their firmware stay with their operator"
 OF_SRIOV = "the operator's own settings stay; it goes on making the virtual functions"
@@ -221,24 +224,25 @@ class Finder:
     def add(self, name: str | None, config: Value) -> None:
         self.sources.append(self.source(name, config))
 
-    def yaml_inside(self, name: str, text: Value) -> Value:
-        """The first document of a text in a manifest."""
-        documents = yaml_parse(self.place(name), encode(text))
-        return documents[0] if documents else None
-
     # -- texts inside of others
+
+    def yaml_inside(self, name: str, text: bytes) -> Value:
+        """The document of a text in a manifest, or None if it is not one, as a template or another program's file."""
+        try:
+            documents = yaml_parse(self.place(name), text)
+        except Refused:
+            if OURS.search(text):
+                raise
+            return None
+        return documents[0] if len(documents) == 1 else None
 
     def parse_file(self, name: str, text: bytes) -> Value:
         """A file of a ConfigMap, or None if it is no configuration."""
         if is_json(text):
             return json_parse(self.place(name), text)
-        try:
-            documents = yaml_parse(self.place(name), text)
-        except Refused:
-            documents = []
-        config = documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else None
+        config = self.yaml_inside(name, text)
         # Many programs have a mode of their own.
-        return config if below(config, "mode") in (None, *MODES) else None
+        return config if isinstance(config, dict) and config.get("mode") in (None, *MODES) else None
 
     def find_in_file(self, name: str, key: str, text: bytes) -> None:
         """A file that is no configuration is skipped, unless it was requested."""
@@ -354,7 +358,7 @@ class Finder:
     def find_in_helm_chart(self, document: Value) -> None:
         """k3s and RKE2 install charts by it."""
         name = f"{document['kind']}/{name_of(document)}"
-        values = self.yaml_inside(name, below(document, "spec", "valuesContent"))
+        values = self.yaml_inside(name, encode(below(document, "spec", "valuesContent")))
         settings = below(document, "spec", "set")
         for path, value in (settings if isinstance(settings, dict) else {}).items():
             values = set_value(values, path, set_text(value) if isinstance(value, str) else value)
@@ -375,7 +379,7 @@ class Finder:
     def find_in_helm_source(self, name: str, helm: Value) -> None:
         values = below(helm, "valuesObject")
         if values is None:
-            values = self.yaml_inside(name, below(helm, "values"))
+            values = self.yaml_inside(name, encode(below(helm, "values")))
         for parameter in items(below(helm, "parameters")):
             path, value = below(parameter, "name"), below(parameter, "value")
             if isinstance(path, str) and isinstance(value, str):

@@ -643,7 +643,7 @@ rdmaSharedDevicePlugin:
                 (other, "x: HelmRelease/r: no device plugin is configured in its values"),
                 (application({"valueFiles": ["values-prod.yaml"]}),
      "x: Application/a: values-prod.yaml is not in this file"),
-                (application({"values": "a: [", "releaseName": "r"}), "x: Application/a:2:1: did not find expected"),
+                (application({"values": "a: [", "releaseName": "r"}), "x: Application/a: no device plugin is configured"),
                 ({"configMapGenerator": [{"name": "m", "files": ["config.json"]}]},
                  "x: configMapGenerator[0]: its files are beside this one: give what `kubectl kustomize` prints"),
                 ({"kind": "Secret", "metadata": {"name": "s"}, "type": "helm.sh/release.v1", "data": {"release": "SDRz"}},
@@ -653,6 +653,13 @@ rdmaSharedDevicePlugin:
                 ({"kind": "NicClusterPolicy", "spec": {"rdmaSharedDevicePlugin": {"resources": [{"name": "a"}]}}},
                  "x: NicClusterPolicy/rdmaSharedDevicePlugin: its config is absent or not JSON")):
             self.assert_refused(dumped(document), message)
+
+    def test_a_broken_text_is_an_error_if_it_was_meant_to_be_a_configuration(self):
+        broken = {"values": "rdmaSharedDevicePlugin: {{ .Values.a }}"}
+        self.assert_refused(dumped(application(broken)), "x: Application/a:1:26: ")
+        self.assert_refused(dumped(config_map(SHARED, data={"c.yaml": "configList:\n\t- a\n"})), "x: m/c.yaml:2:1: found")
+        for other in (application({"values": "a: {{ .Values.a }}"}), config_map(SHARED, data={"c.yaml": "a:\n\t- a\n"})):
+            self.assertIn('"rdma/hca"', convert(yaml.safe_dump_all([other, config_map(HCA)]))[0])
 
     def test_kinds_that_hold_no_configuration_say_what_to_do_instead(self):
         for kind, message in (
@@ -686,6 +693,7 @@ rdmaSharedDevicePlugin:
                 self.assertIn(f'name = "{name}";', config)
                 self.assertEqual('cdi = "on";' in config, cdi)
                 assert_checked(self, config)
+        self.assertIn('"y.io/a"', convert(both("--resource-prefix=x.io"), prefix="y.io")[0])
         self.assertIn('cdi = "on";', convert(both("--use-cdi", image=SHARED_IMAGE, config=SHARED))[0])
         self.assertNotIn('cdi = "on";', convert(both("--use-cdi", image=SHARED_IMAGE))[0])
 
