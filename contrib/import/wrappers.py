@@ -25,6 +25,7 @@ from sriov import import_sriov, is_sriov
 
 LIST_DEPTH_MAX = 4
 VALUES_DEPTH_MAX = 6
+PARAMETER_MAX = 256  # characters of its path, and so half as many values inside of each other
 NOTHING = "neither configList, resourceList or mode, as device plugins have them"
 
 # What a text has that is meant to be a configuration, also if it is broken.
@@ -349,6 +350,12 @@ class Finder:
         if not found:
             self.hints.append((name, "no device plugin is configured in its values"))
 
+    def set(self, name: str, values: Value, path: Value, value: Value) -> Value:
+        if not isinstance(path, str) or len(path) > PARAMETER_MAX:
+            raise Refused(f"{self.place(name)}: a parameter without a name, or with one of more than "
+                          f"{PARAMETER_MAX} characters")
+        return set_value(values, path, set_text(value) if isinstance(value, str) else value)
+
     def find_in_helm_release(self, document: Value) -> None:
         spec = below(document, "spec")
         beside = [f"valuesFrom[{i}] ({below(value, 'kind')} {below(value, 'name')})"
@@ -361,7 +368,7 @@ class Finder:
         values = self.yaml_inside(name, encode(below(document, "spec", "valuesContent")))
         settings = below(document, "spec", "set")
         for path, value in (settings if isinstance(settings, dict) else {}).items():
-            values = set_value(values, path, set_text(value) if isinstance(value, str) else value)
+            values = self.set(name, values, path, value)
         self.find_in_release(name, values, [])
 
     def find_in_application(self, document: Value) -> None:
@@ -381,9 +388,7 @@ class Finder:
         if values is None:
             values = self.yaml_inside(name, encode(below(helm, "values")))
         for parameter in items(below(helm, "parameters")):
-            path, value = below(parameter, "name"), below(parameter, "value")
-            if isinstance(path, str) and isinstance(value, str):
-                values = set_value(values, path, set_text(value))
+            values = self.set(name, values, below(parameter, "name"), below(parameter, "value"))
         beside = [str(file) for file in items(below(helm, "valueFiles"))]
         beside += [f"fileParameters {below(file, 'name')}" for file in items(below(helm, "fileParameters"))]
         self.find_in_release(name, values, beside)

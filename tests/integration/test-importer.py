@@ -240,6 +240,11 @@ class Errors(Case):
                             "pfNetdevices: more values than rdmad.conf allows")
         self.assert_refused(shared(",".join("{'resourceName': 'a%u', 'rdmaHcaMax': 1, 'devices': ['ib0']}" % i
                                             for i in range(65))), "configList[64]: more than 64 resources")
+        self.assert_refused(dumped(application({"parameters": [{"name": "a." * 200, "value": "x"}]})),
+                            "x: Application/a: a parameter without a name, or with one of more than 256 characters")
+        self.assert_refused(dumped(application({"parameters": [{"name": "a." * 128, "value": "x"},
+                                                               {"name": "b[999]", "value": "x"}, {"name": "[", "value": "y"}]})),
+                            "x: Application/a: no device plugin is configured in its values")
         self.assert_refused("kind: ConfigMap\ndata:\n  config.json: '" + '{"mode": ' + '[' * 200 + "'\n",
                             "maximum parsing depth reached")
 
