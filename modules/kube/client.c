@@ -22,7 +22,15 @@ struct KubeClient {
 	RdmadStat *requests, *success;
 	gint64 success_us, error_us; /* wall clock; 0: never */
 	char *error;		     /* the last error */
-	const char *state;
+	GQueue problems;	     /* KubeProblem, in the order in which they came up */
+};
+
+struct KubeProblem {
+	KubeClient *client;
+	guint status;
+	gboolean is_of_object;
+	char *error; /* NULL: none */
+	GList node;
 };
 
 struct KubeCall {
@@ -67,29 +75,41 @@ static void call_free(KubeCall *call)
 
 /* ---- state of the server ---- */
 
-static const char *state_of(guint status)
-{
-	static const struct {
-		guint status;
-		const char *name;
-	} states[] = {
-		{ 0, "unreachable" },
-		{ 401, "unauthorized" },
-		{ 403, "forbidden" },
-		{ 429, "throttled" },
-	};
+typedef struct {
+	guint from, to;
+	const char *state;
+	const char *advice; /* NULL: of what was requested */
+} StatusClass;
 
-	for (guint i = 0; i < G_N_ELEMENTS(states); i++)
-		if (states[i].status == status)
-			return states[i].name;
-	return status >= 500 ? "failing" : status < 400 ? "redirected" : "refused";
+static const StatusClass status_classes[] = {
+	{ 0, 0, "unreachable", "check server, ca_file, token_file and the network: rdmad-kube(7)" },
+	{ 1, 299, "failing", "what answers is no API server: check server" },
+	{ 300, 399, "redirected", "set server to the address of the API server itself" },
+	{ 401, 401, "unauthorized", "check token_file: the API server rejects its token" },
+	{ 403, 403, "forbidden", NULL },
+	{ 404, 404, "refused", "check node: the API server does not have the object" },
+	{ 408, 408, "failing", "rdmad tries again: see the API server's log" },
+	{ 409, 409, "refused", "rdmad tries again: another client changes the object, too" },
+	{ 422, 422, "refused",
+	  "the API server rejects what rdmad writes: check the configuration" },
+	{ 429, 429, "throttled", "rdmad tries again: the API server limits its clients" },
+	{ 400, 499, "refused", "check server, and the admission policies of the cluster" },
+	{ 500, G_MAXUINT, "failing", "rdmad tries again: see the API server's log" },
+};
+
+static const StatusClass *status_class(guint status)
+{
+	const StatusClass *klass = status_classes;
+
+	while (status < klass->from || status > klass->to)
+		klass++;
+	return klass;
 }
 
 static void client_succeeded(KubeClient *client)
 {
 	client->success_us = rdmad_wall_us();
 	rdmad_stat_set(client->success, (double)client->success_us / G_USEC_PER_SEC, NULL);
-	client->state = "ok";
 }
 
 static void client_note(KubeClient *client, const KubeCall *call, guint status, const GError *error)
@@ -99,12 +119,8 @@ static void client_note(KubeClient *client, const KubeCall *call, guint status, 
 
 	rdmad_stat_add(client->requests, 1, (const char *const[]){ call->klass->verb, code, NULL });
 	if (status / 100 == 2)
-		client->success_us = rdmad_wall_us();
-	if (status / 100 == 2 && !error) {
 		client_succeeded(client);
-		return;
-	}
-	if (kube_status_is_of_object(status, error))
+	if (!error || kube_status_is_of_object(status, error))
 		return;
 	text = g_strdup_printf("%s: %s", call->klass->verb, error->message);
 	if (g_strcmp0(text, client->error))
@@ -112,7 +128,27 @@ static void client_note(KubeClient *client, const KubeCall *call, guint status, 
 	g_free(client->error);
 	client->error = g_steal_pointer(&text);
 	client->error_us = rdmad_wall_us();
-	client->state = status / 100 == 2 ? "failing" : state_of(status);
+}
+
+/* Returns the oldest problem that is the server's, or NULL. */
+static const KubeProblem *client_problem(const KubeClient *client)
+{
+	for (const GList *l = client->problems.head; l; l = l->next) {
+		const KubeProblem *problem = l->data;
+
+		if (!problem->is_of_object)
+			return problem;
+	}
+	return NULL;
+}
+
+static const char *client_state(const KubeClient *client)
+{
+	const KubeProblem *problem = client_problem(client);
+
+	if (problem)
+		return status_class(problem->status)->state;
+	return client->success_us ? "ok" : "not asked yet";
 }
 
 /* ---- a call ---- */
@@ -196,6 +232,8 @@ static void fetch_begun(gpointer data)
 
 	call->is_begun = TRUE;
 	client_succeeded(call->client);
+	if (call->klass->begun)
+		call->klass->begun(call->data);
 }
 
 static const RdmadFetchClass whole_class = { .done = fetch_done };
@@ -310,7 +348,7 @@ KubeClient *kube_client_new(RdmadModule *self, const KubeSettings *settings, GEr
 
 	client->self = self;
 	client->settings = settings;
-	client->state = "not asked yet";
+	g_queue_init(&client->problems);
 	client->requests = rdmad_stats_add(stats, self, &requests_class, NULL, error);
 	client->success =
 		client->requests ? rdmad_stats_add(stats, self, &success_class, NULL, error) : NULL;
@@ -342,24 +380,76 @@ static json_t *time_json(gint64 us)
 json_t *kube_client_status(const KubeClient *client)
 {
 	return json_pack("{s:s, s:s, s:o, s:o, s:s?}", "server", client->settings->server, "state",
-			 client->state, "last_success", time_json(client->success_us),
+			 client_state(client), "last_success", time_json(client->success_us),
 			 "last_error_time", time_json(client->error_us), "last_error",
 			 client->error);
 }
 
 void kube_client_doctor(const KubeClient *client, json_t *findings)
 {
+	const KubeProblem *problem = client_problem(client);
 	g_autofree char *text = NULL;
 
-	if (g_str_equal(client->state, "ok")) {
-		text = g_strdup_printf("%s answers", client->settings->server);
-		rdmad_doctor_add(findings, RDMAD_FINDING_OK, "API server", text, NULL);
+	if (problem) {
+		const StatusClass *klass = status_class(problem->status);
+
+		text = g_strdup_printf("%s is %s: %s", client->settings->server, klass->state,
+				       problem->error);
+		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "API server", text,
+				 klass->advice ?: "check the RBAC rules: rdmad-kube(7)");
 		return;
 	}
-	text = g_strdup_printf("%s is %s%s%s", client->settings->server, client->state,
-			       client->error ? ": " : "", client->error ? client->error : "");
-	rdmad_doctor_add(findings, client->error ? RDMAD_FINDING_PROBLEM : RDMAD_FINDING_NOTE,
-			 "API server", text,
-			 client->error ? "check token_file, ca_file, server and RBAC: rdmad-kube(7)"
-				       : NULL);
+	text = g_strdup_printf(client->success_us ? "%s answers" : "%s is not asked yet",
+			       client->settings->server);
+	rdmad_doctor_add(findings, client->success_us ? RDMAD_FINDING_OK : RDMAD_FINDING_NOTE,
+			 "API server", text, NULL);
+}
+
+/* ---- problems ---- */
+
+KubeProblem *kube_problem_new(KubeClient *client)
+{
+	KubeProblem *problem = g_new0(KubeProblem, 1);
+
+	problem->client = client;
+	problem->node.data = problem;
+	return problem;
+}
+
+void kube_problem_clear(KubeProblem *problem)
+{
+	if (problem->error)
+		g_queue_unlink(&problem->client->problems, &problem->node);
+	g_clear_pointer(&problem->error, g_free);
+}
+
+void kube_problem_set(KubeProblem *problem, guint status, const GError *error)
+{
+	if (!problem->error)
+		g_queue_push_tail_link(&problem->client->problems, &problem->node);
+	g_free(problem->error);
+	problem->error = g_strdup(error->message);
+	problem->status = status;
+	problem->is_of_object = kube_status_is_of_object(status, error);
+}
+
+void kube_problem_free(KubeProblem *problem)
+{
+	if (!problem)
+		return;
+	kube_problem_clear(problem);
+	g_free(problem);
+}
+
+const char *kube_problem_text(const KubeProblem *problem)
+{
+	return problem->error;
+}
+
+void kube_problem_doctor(const KubeProblem *problem, const char *subject, const char *without_right,
+			 json_t *findings)
+{
+	if (problem->error)
+		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, subject, problem->error,
+				 status_class(problem->status)->advice ?: without_right);
 }

@@ -46,7 +46,7 @@ struct KubeEvents {
 	RdmadStat *events;
 	guint failures, sent, refused, dropped;
 	guint serial;
-	char *error;
+	KubeProblem *problem;
 };
 
 static const RdmadStatClass events_class = {
@@ -200,26 +200,29 @@ static void pause_over(gpointer data)
 	events_next(data);
 }
 
+/* Returns whether the same request may do better later: a right may be granted. */
+static gboolean may_pass(const KubeResult *result)
+{
+	const guint status = result->status;
+
+	return status < 400 || status == 401 || status == 408 || status == 429 || status >= 500 ||
+	       (status == 403 && !kube_status_is_of_object(status, result->error));
+}
+
 static void events_pause(KubeEvents *events, const KubeResult *result)
 {
 	guint ms = (guint)events->settings->event_interval_ms;
 
-	g_clear_pointer(&events->error, g_free);
-	if (result->error && !kube_status_is_of_object(result->status, result->error)) {
-		events->error = g_strdup(result->error->message);
+	if (result->error && may_pass(result)) {
+		kube_problem_set(events->problem, result->status, result->error);
 		events->failures++;
 		ms = MAX(ms, kube_client_back_off_ms(events->client, events->failures,
 						     result->retry_after_ms));
 	} else {
 		events->failures = 0;
+		kube_problem_clear(events->problem);
 	}
 	rdmad_event_arm(events->pause, ms);
-}
-
-/* Whether the same request may do better later. */
-static gboolean may_pass(guint status)
-{
-	return status < 400 || status == 401 || status == 408 || status == 429 || status >= 500;
 }
 
 static void record_sent(const KubeResult *result, gpointer data)
@@ -241,7 +244,7 @@ static void record_sent(const KubeResult *result, gpointer data)
 		/* It has run out there: a new one. */
 		g_clear_pointer(&record->name, g_free);
 		record->sent_count = 0;
-	} else if (may_pass(result->status)) {
+	} else if (may_pass(result)) {
 		record->sent_count = 0;
 	} else {
 		events_count(events, &events->refused, "refused");
@@ -255,13 +258,15 @@ static const KubeCallClass patch_class = { .verb = "patch",
 					   .method = "PATCH",
 					   .done = record_sent };
 
-/* As kubelet does, the Node's name is its UID here: `kubectl describe node` looks for that. */
+/* As kubelet does, the Node's name is its UID here: each version of `kubectl describe node` looks for that.
+ * `kubectl events --for` looks for the apiVersion. */
 static json_t *record_about(const KubeEvents *events, const Record *record)
 {
 	const char *node = events->settings->node;
 
 	if (!record->pod_name)
-		return json_pack("{s:s, s:s, s:s}", "kind", "Node", "name", node, "uid", node);
+		return json_pack("{s:s, s:s, s:s, s:s}", "apiVersion", "v1", "kind", "Node", "name",
+				 node, "uid", node);
 	return json_pack("{s:s, s:s, s:s, s:s, s:s*}", "apiVersion", "v1", "kind", "Pod",
 			 "namespace", record->pod_namespace, "name", record->pod_name, "uid",
 			 record->uid);
@@ -339,7 +344,7 @@ static void pod_got(const KubeResult *result, gpointer data)
 	const char *uid = kube_object_text(result->object, "uid");
 
 	events->call = NULL;
-	if (result->error && may_pass(result->status)) {
+	if (result->error && result->status != 403 && may_pass(result)) {
 		events->sending = NULL;
 		events_pause(events, result);
 		return;
@@ -420,6 +425,7 @@ KubeEvents *kube_events_new(RdmadModule *self, KubeClient *client, const KubeSet
 	events->client = client;
 	events->settings = settings;
 	events->away = away;
+	events->problem = kube_problem_new(client);
 	events->by_key = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, record_free);
 	g_queue_init(&events->records);
 	events->pause = rdmad_loop_add_timer(rdmad_module_loop(self), self, pause_over, events);
@@ -441,8 +447,20 @@ void kube_events_free(KubeEvents *events)
 	rdmad_event_free(events->pause);
 	g_hash_table_unref(events->by_key);
 	rdmad_stat_free(events->events);
-	g_free(events->error);
+	kube_problem_free(events->problem);
 	g_free(events);
+}
+
+void kube_events_reload(KubeEvents *events)
+{
+	if (events->settings->events)
+		return;
+	kube_call_cancel(g_steal_pointer(&events->call));
+	events->sending = NULL;
+	g_hash_table_remove_all(events->by_key);
+	g_queue_init(&events->records);
+	events->failures = 0;
+	kube_problem_clear(events->problem);
 }
 
 json_t *kube_events_status(const KubeEvents *events)
@@ -450,13 +468,13 @@ json_t *kube_events_status(const KubeEvents *events)
 	return json_pack("{s:b, s:i, s:i, s:i, s:i, s:s?}", "enabled", events->settings->events,
 			 "kept", (int)events->records.length, "sent", (int)events->sent, "refused",
 			 (int)events->refused, "dropped", (int)events->dropped, "error",
-			 events->error);
+			 kube_problem_text(events->problem));
 }
 
 void kube_events_doctor(const KubeEvents *events, json_t *findings)
 {
-	if (events->settings->events && events->error)
-		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "Events", events->error,
-				 "the service account needs create and patch on events, or set "
-				 "events = false");
+	kube_problem_doctor(events->problem, "Events",
+			    "the service account needs create and patch on events, or set events = "
+			    "false",
+			    findings);
 }

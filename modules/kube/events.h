@@ -15,6 +15,8 @@ typedef struct KubeEvents KubeEvents;
 KubeEvents *kube_events_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
 			    KubeAway *away, GError **error);
 void kube_events_free(KubeEvents *events);
+/* Drops the Events that wait if the settings no longer want any. */
+void kube_events_reload(KubeEvents *events);
 json_t *kube_events_status(const KubeEvents *events);
 void kube_events_doctor(const KubeEvents *events, json_t *findings);
 

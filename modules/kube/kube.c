@@ -132,6 +132,7 @@ static gboolean kube_reload(gpointer state, const RdmadConfigNode *config, GErro
 	*settings = before;
 	kube_settings_free(settings);
 	kube_node_reload(kube->node);
+	kube_events_reload(kube->events);
 	return TRUE;
 }
 

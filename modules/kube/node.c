@@ -13,8 +13,9 @@ struct KubeNode {
 	KubeClient *client;
 	const KubeSettings *settings;
 	KubeWatch *watch;
-	GHashTable *labels;	/* of the Node; NULL: unknown */
-	GHashTable *attributes; /* names of the attributes set */
+	GHashTable *labels;	 /* of the Node; NULL: unknown */
+	GHashTable *annotations; /* likewise */
+	GHashTable *attributes;	 /* names of the attributes set */
 	gboolean is_missing;
 	void (*changed)(gpointer data);
 	gpointer data;
@@ -63,7 +64,9 @@ static void node_changed(const json_t *object, gpointer data)
 		return;
 	}
 	g_clear_pointer(&node->labels, g_hash_table_unref);
+	g_clear_pointer(&node->annotations, g_hash_table_unref);
 	node->labels = kube_object_map(object, "labels");
+	node->annotations = kube_object_map(object, "annotations");
 	node->is_missing = FALSE;
 	attributes_update(node);
 	node->changed(node->data);
@@ -83,6 +86,8 @@ static void node_removed(gpointer data)
 		rdmad_warn("the API server has no Node %s", node->settings->node);
 	node->is_missing = TRUE;
 	g_clear_pointer(&node->labels, g_hash_table_unref);
+	g_clear_pointer(&node->annotations, g_hash_table_unref);
+	node->changed(node->data);
 }
 
 static const KubeWatchClass watch_class = {
@@ -134,12 +139,18 @@ void kube_node_free(KubeNode *node)
 		attribute_set(node, name, NULL);
 	g_hash_table_unref(node->attributes);
 	g_clear_pointer(&node->labels, g_hash_table_unref);
+	g_clear_pointer(&node->annotations, g_hash_table_unref);
 	g_free(node);
 }
 
 GHashTable *kube_node_labels(const KubeNode *node)
 {
 	return node->labels;
+}
+
+const char *kube_node_annotation(const KubeNode *node, const char *name)
+{
+	return node->annotations ? g_hash_table_lookup(node->annotations, name) : NULL;
 }
 
 double kube_node_age(const KubeNode *node)
@@ -156,18 +167,17 @@ json_t *kube_node_status(const KubeNode *node)
 
 void kube_node_doctor(const KubeNode *node, json_t *findings)
 {
-	const char *error = kube_watch_error(node->watch);
+	const KubeProblem *problem = kube_watch_problem(node->watch);
 	g_autofree char *text = NULL;
 
+	kube_problem_doctor(problem, "watch of the Node",
+			    "the service account needs list and watch on nodes: rdmad-kube(7)",
+			    findings);
 	if (node->is_missing) {
 		text = g_strdup_printf("the API server has no Node %s", node->settings->node);
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "Node", text,
 				 "set node, or NODE_NAME to spec.nodeName");
-	} else if (error) {
-		text = g_strdup_printf("%s is not watched: %s", node->settings->node, error);
-		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "Node", text,
-				 "the labels stay as they are");
-	} else {
+	} else if (!kube_problem_text(problem)) {
 		text = g_strdup_printf("%s has %u labels", node->settings->node,
 				       g_hash_table_size(node->attributes));
 		rdmad_doctor_add(findings, RDMAD_FINDING_OK, "Node", text, NULL);

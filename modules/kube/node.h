@@ -7,7 +7,7 @@
 
 typedef struct KubeNode KubeNode;
 
-/* Calls `changed` with each version of the Node. */
+/* Calls `changed` with each version of the Node, and when it is deleted. */
 KubeNode *kube_node_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
 			void (*changed)(gpointer data), gpointer data);
 void kube_node_free(KubeNode *node);
@@ -19,6 +19,8 @@ void kube_node_update(KubeNode *node, const json_t *object);
 
 /* Returns all labels, name -> value, borrowed; NULL: not known yet, or the Node does not exist. */
 GHashTable *kube_node_labels(const KubeNode *node);
+/* Returns the value of an annotation, borrowed; NULL: it has none, or is not known. */
+const char *kube_node_annotation(const KubeNode *node, const char *name);
 
 json_t *kube_node_status(const KubeNode *node);
 void kube_node_doctor(const KubeNode *node, json_t *findings);

@@ -13,6 +13,7 @@
 #define KEY_MAX	     63u /* maximum length of a label's name and value */
 #define MODE_PREFIX  "mode:"
 #define LAYER_PREFIX "link-layer."
+#define OWNED	     "rdmad.io/labels" /* the annotation: names of our labels, with blanks between them */
 /* Turns of the loop from a label of the Node to the mode that follows it: the watchers of the label's
  * attribute, those of the mode's, and one because timers of one turn have no order. */
 #define SETTLE_TURNS 3u
@@ -32,7 +33,7 @@ struct KubePublish {
 	guint turns;	    /* until these are here */
 	guint failures;
 	guint patched;
-	char *error; /* of the last request; NULL: success */
+	KubeProblem *problem;
 };
 
 /* ---- pure ---- */
@@ -57,39 +58,74 @@ static gboolean key_is_ours(const char *key)
 	       g_str_has_prefix(key, "link-layer.") || g_str_has_prefix(key, "mode.");
 }
 
-json_t *kube_publish_difference(const char *prefix, GHashTable *labels, GHashTable *wanted)
+/* Returns the key of a label that rdmad set; NULL: it is another's. */
+static const char *own_key(const char *prefix, const char *const *owned, const char *name)
 {
+	const char *slash = strchr(name, '/');
+
+	if (!slash || !key_is_ours(slash + 1))
+		return NULL;
+	return (prefix && g_str_has_prefix(name, prefix)) || g_strv_contains(owned, name)
+		       ? slash + 1
+		       : NULL;
+}
+
+static char **owned_split(const char *owned)
+{
+	return g_strsplit(owned ? owned : "", " ", -1);
+}
+
+static char *owned_of(GHashTable *wanted)
+{
+	GList *names = g_list_sort(g_hash_table_get_keys(wanted), (GCompareFunc)g_strcmp0);
+	GString *owned = g_string_new(NULL);
+
+	for (const GList *l = names; l; l = l->next)
+		g_string_append_printf(owned, "%s%s", owned->len ? " " : "", (char *)l->data);
+	g_list_free(names);
+	return g_string_free(owned, FALSE);
+}
+
+static json_t *labels_difference(const char *prefix, GHashTable *labels, const char *owned,
+				 GHashTable *wanted)
+{
+	g_auto(GStrv) names = owned_split(owned);
 	json_t *difference = json_object();
 	GHashTableIter iter;
-	gpointer key, value;
+	gpointer name, value;
 
 	g_hash_table_iter_init(&iter, wanted);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		g_autofree char *name = g_strconcat(prefix, key, NULL);
-
+	while (g_hash_table_iter_next(&iter, &name, &value))
 		if (g_strcmp0(g_hash_table_lookup(labels, name), value))
 			json_object_set_new(difference, name, json_string(value));
-	}
 	g_hash_table_iter_init(&iter, labels);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		const char *rest = (char *)key + strlen(prefix);
+	while (g_hash_table_iter_next(&iter, &name, NULL))
+		if (!g_hash_table_contains(wanted, name) &&
+		    own_key(prefix, (const char *const *)names, name))
+			json_object_set_new(difference, name, json_null());
+	return difference;
+}
 
-		if (g_str_has_prefix(key, prefix) && key_is_ours(rest) &&
-		    !g_hash_table_contains(wanted, rest))
-			json_object_set_new(difference, key, json_null());
-	}
+json_t *kube_publish_patch(const char *prefix, GHashTable *labels, const char *owned,
+			   GHashTable *wanted)
+{
+	json_t *difference = labels_difference(prefix, labels, owned, wanted);
+	g_autofree char *owns = owned_of(wanted);
+	json_t *metadata = json_object();
+
 	if (json_object_size(difference))
-		return difference;
+		json_object_set(metadata, "labels", difference);
 	json_decref(difference);
+	if (g_strcmp0(owned ? owned : "", owns))
+		json_object_set_new(metadata, "annotations",
+				    json_pack("{s:s?}", OWNED, *owns ? owns : NULL));
+	if (json_object_size(metadata))
+		return json_pack("{s:o}", "metadata", metadata);
+	json_decref(metadata);
 	return NULL;
 }
 
 /* ---- the present labels ---- */
-
-static void label_add(GHashTable *wanted, const char *key, const char *value)
-{
-	g_hash_table_insert(wanted, g_strdup(key), g_strdup(value));
-}
 
 static gboolean is_rail(const KubePublish *publish, const RdmadDevice *device)
 {
@@ -99,13 +135,19 @@ static gboolean is_rail(const KubePublish *publish, const RdmadDevice *device)
 
 typedef struct {
 	const KubePublish *publish;
-	GHashTable *wanted;
+	GHashTable *labels; /* name -> value */
 	guint rails;
 } Wanted;
 
+static void label_add(const Wanted *all, const char *key, const char *value)
+{
+	g_hash_table_insert(all->labels, g_strconcat(all->publish->settings->prefix, key, NULL),
+			    g_strdup(value));
+}
+
 static void device_count(Wanted *all, const RdmadDevice *device)
 {
-	label_add(all->wanted, "capable", "true");
+	label_add(all, "capable", "true");
 	all->rails += is_rail(all->publish, device);
 	for (guint p = 0; p < device->n_ports; p++) {
 		const RdmadLinkLayer layer = device->ports[p].link_layer;
@@ -113,24 +155,30 @@ static void device_count(Wanted *all, const RdmadDevice *device)
 			g_strconcat(LAYER_PREFIX, rdmad_link_layer_name(layer), NULL);
 
 		if (layer != RDMAD_LINK_LAYER_UNKNOWN)
-			label_add(all->wanted, name, "true");
+			label_add(all, name, "true");
 	}
 }
 
-/* Keeps the labels for link layers on the Node: those of a device that was away at the start are unknown. */
-static void layers_keep(const KubePublish *publish, GHashTable *wanted)
+/* Keeps the labels for link layers on the Node, also those with a former prefix: the layers of a device that
+ * was away at the start are unknown. */
+static void layers_keep(const Wanted *all)
 {
-	GHashTable *labels = publish->node ? kube_node_labels(publish->node) : NULL;
-	g_autofree char *prefix = g_strconcat(publish->settings->prefix, LAYER_PREFIX, NULL);
+	const KubeNode *node = all->publish->node;
+	GHashTable *labels = node ? kube_node_labels(node) : NULL;
+	g_auto(GStrv) owned = owned_split(node ? kube_node_annotation(node, OWNED) : NULL);
 	GHashTableIter iter;
-	gpointer key, value;
+	gpointer name, value;
 
 	if (!labels)
 		return;
 	g_hash_table_iter_init(&iter, labels);
-	while (g_hash_table_iter_next(&iter, &key, &value))
-		if (g_str_has_prefix(key, prefix))
-			label_add(wanted, (char *)key + strlen(publish->settings->prefix), value);
+	while (g_hash_table_iter_next(&iter, &name, &value)) {
+		const char *key =
+			own_key(all->publish->settings->prefix, (const char *const *)owned, name);
+
+		if (key && g_str_has_prefix(key, LAYER_PREFIX))
+			label_add(all, key, value);
+	}
 }
 
 static void away_count(const RdmadDevice *device, const char *name, gboolean is_vf, gpointer data)
@@ -141,8 +189,8 @@ static void away_count(const RdmadDevice *device, const char *name, gboolean is_
 		device_count(all, device);
 		return;
 	}
-	label_add(all->wanted, "capable", "true");
-	layers_keep(all->publish, all->wanted);
+	label_add(all, "capable", "true");
+	layers_keep(all);
 	all->rails += !is_vf &&
 		      (!name || rdmad_config_patterns_match(all->publish->settings->rails, name));
 }
@@ -150,22 +198,23 @@ static void away_count(const RdmadDevice *device, const char *name, gboolean is_
 static GHashTable *labels_wanted(const KubePublish *publish)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(publish->self);
-	GHashTable *wanted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	Wanted all = { publish, wanted, 0 };
+	Wanted all = { publish, g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free), 0 };
 	g_autofree char *count = NULL;
 	GHashTableIter iter;
 	gpointer key, value;
 
+	if (!publish->settings->publish)
+		return all.labels;
 	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
 		device_count(&all, rdmad_inventory_nth(inventory, i));
 	kube_away_foreach(publish->away, away_count, &all);
 	count = g_strdup_printf("%u", all.rails);
 	if (all.rails)
-		label_add(wanted, "rails", count);
+		label_add(&all, "rails", count);
 	g_hash_table_iter_init(&iter, publish->modes);
 	while (g_hash_table_iter_next(&iter, &key, &value))
-		label_add(wanted, key, value);
-	return wanted;
+		label_add(&all, key, value);
+	return all.labels;
 }
 
 /* ---- the request ---- */
@@ -176,20 +225,26 @@ static void publish_soon(KubePublish *publish)
 	rdmad_event_arm(publish->settle, 0);
 }
 
+/* Nothing is due. */
+static void publish_settle(KubePublish *publish)
+{
+	publish->failures = 0;
+	kube_problem_clear(publish->problem);
+}
+
 static void patch_done(const KubeResult *result, gpointer data)
 {
 	KubePublish *publish = data;
 	guint ms = (guint)publish->settings->publish_interval_ms;
 
 	publish->call = NULL;
-	g_clear_pointer(&publish->error, g_free);
 	if (result->error) {
-		publish->error = g_strdup(result->error->message);
+		kube_problem_set(publish->problem, result->status, result->error);
 		publish->failures++;
 		ms = MAX(ms, kube_client_back_off_ms(publish->client, publish->failures,
 						     result->retry_after_ms));
 	} else {
-		publish->failures = 0;
+		publish_settle(publish);
 		publish->patched++;
 	}
 	rdmad_event_arm(publish->pause, ms);
@@ -201,30 +256,41 @@ static void patch_done(const KubeResult *result, gpointer data)
 
 static const KubeCallClass patch_class = { .verb = "patch", .method = "PATCH", .done = patch_done };
 
-static void publish_send(KubePublish *publish, json_t *difference)
+static void publish_send(KubePublish *publish, const json_t *patch)
 {
 	g_autofree char *path =
 		g_strconcat("/api/v1/nodes/", publish->settings->node, "?fieldManager=rdmad", NULL);
-	json_t *patch = json_pack("{s:{s:o}}", "metadata", "labels", difference);
 
 	publish->call = kube_client_call(publish->client, &patch_class, path, patch, publish);
-	json_decref(patch);
+}
+
+/* Returns NULL if nothing is to be changed. */
+static json_t *patch_due(const KubePublish *publish)
+{
+	const KubeSettings *settings = publish->settings;
+	GHashTable *labels = publish->node ? kube_node_labels(publish->node) : NULL;
+	g_autoptr(GHashTable) wanted = NULL;
+
+	if (!labels)
+		return NULL;
+	wanted = labels_wanted(publish);
+	return kube_publish_patch(settings->publish ? settings->prefix : NULL, labels,
+				  kube_node_annotation(publish->node, OWNED), wanted);
 }
 
 /* Before the first scan the inventory is empty, which must not remove labels. */
 static void publish_try(KubePublish *publish)
 {
-	GHashTable *labels = publish->node ? kube_node_labels(publish->node) : NULL;
-	g_autoptr(GHashTable) wanted = NULL;
-	json_t *difference;
+	json_t *patch;
 
-	if (!publish->settings->publish || !publish->is_scanned || !labels || publish->call ||
-	    rdmad_event_armed(publish->pause))
+	if (!publish->is_scanned || publish->call)
 		return;
-	wanted = labels_wanted(publish);
-	difference = kube_publish_difference(publish->settings->prefix, labels, wanted);
-	if (difference)
-		publish_send(publish, difference);
+	patch = patch_due(publish);
+	if (!patch)
+		publish_settle(publish);
+	else if (!rdmad_event_armed(publish->pause))
+		publish_send(publish, patch);
+	json_decref(patch);
 }
 
 static void pause_expired(gpointer data)
@@ -294,6 +360,7 @@ KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeS
 	publish->settings = settings;
 	publish->away = away;
 	publish->modes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	publish->problem = kube_problem_new(client);
 	publish->pause =
 		rdmad_loop_add_timer(rdmad_module_loop(self), self, pause_expired, publish);
 	publish->settle = rdmad_loop_add_timer(rdmad_module_loop(self), self, turn_passed, publish);
@@ -317,7 +384,7 @@ void kube_publish_free(KubePublish *publish)
 	rdmad_event_free(publish->pause);
 	rdmad_event_free(publish->settle);
 	g_hash_table_unref(publish->modes);
-	g_free(publish->error);
+	kube_problem_free(publish->problem);
 	g_free(publish);
 }
 
@@ -326,22 +393,20 @@ json_t *kube_publish_status(const KubePublish *publish)
 	g_autoptr(GHashTable) wanted = labels_wanted(publish);
 	json_t *labels = json_object();
 	GHashTableIter iter;
-	gpointer key, value;
+	gpointer name, value;
 
 	g_hash_table_iter_init(&iter, wanted);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		g_autofree char *name = g_strconcat(publish->settings->prefix, key, NULL);
-
+	while (g_hash_table_iter_next(&iter, &name, &value))
 		json_object_set_new(labels, name, json_string(value));
-	}
 	return json_pack("{s:b, s:o, s:i, s:s?}", "enabled", publish->settings->publish, "labels",
-			 labels, "patches", (int)publish->patched, "error", publish->error);
+			 labels, "patches", (int)publish->patched, "error",
+			 kube_problem_text(publish->problem));
 }
 
 void kube_publish_doctor(const KubePublish *publish, json_t *findings)
 {
-	if (publish->settings->publish && publish->error)
-		rdmad_doctor_add(
-			findings, RDMAD_FINDING_PROBLEM, "node labels", publish->error,
-			"the service account needs patch on nodes, or set publish = false");
+	kube_problem_doctor(publish->problem, "node labels",
+			    "the service account needs patch on nodes (also to take labels away), "
+			    "or set publish = false",
+			    findings);
 }

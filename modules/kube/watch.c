@@ -24,7 +24,8 @@ struct KubeWatch {
 	gint64 began_us; /* of the watch, monotonic */
 	gint64 heard_us; /* monotonic; 0: never */
 	gboolean is_watching;
-	char *error; /* error of the last request, or NULL */
+	KubeProblem *problem;
+	RdmadEvent *stable; /* armed: the watch has begun after a failure */
 };
 
 static void watch_begin(gpointer data);
@@ -32,17 +33,16 @@ static void watch_begin(gpointer data);
 static void watch_wait(KubeWatch *watch, guint ms)
 {
 	watch->is_watching = FALSE;
+	rdmad_event_disarm(watch->stable);
 	rdmad_event_arm(watch->retry, ms);
 }
 
-static void watch_failed(KubeWatch *watch, const GError *error, guint retry_after_ms)
+static void watch_failed(KubeWatch *watch, const KubeResult *result, const GError *error)
 {
-	if (g_strcmp0(watch->error, error->message)) {
-		g_free(watch->error);
-		watch->error = g_strdup(error->message);
-	}
+	kube_problem_set(watch->problem, result->status, error);
 	watch->failures++;
-	watch_wait(watch, kube_client_back_off_ms(watch->client, watch->failures, retry_after_ms));
+	watch_wait(watch,
+		   kube_client_back_off_ms(watch->client, watch->failures, result->retry_after_ms));
 }
 
 static void version_set(KubeWatch *watch, const char *version)
@@ -82,10 +82,10 @@ static void list_done(const KubeResult *result, gpointer data)
 
 	watch->call = NULL;
 	if (error || !list_read(watch, result->object, &error)) {
-		watch_failed(watch, error, result->retry_after_ms);
+		watch_failed(watch, result, error);
 		return;
 	}
-	g_clear_pointer(&watch->error, g_free);
+	kube_problem_clear(watch->problem);
 	watch_wait(watch, 0);
 }
 
@@ -96,9 +96,11 @@ static const KubeCallClass list_class = { .verb = "list", .method = "GET", .done
 /* Cancels the watch after an invalid line, so that the object is listed again. */
 static void watch_abandon(KubeWatch *watch, const GError *error)
 {
+	const KubeResult result = { .status = 200 };
+
 	kube_call_cancel(g_steal_pointer(&watch->call));
 	g_clear_pointer(&watch->version, g_free);
-	watch_failed(watch, error, 0);
+	watch_failed(watch, &result, error);
 }
 
 static void event_dispatch(KubeWatch *watch, KubeEventType type, const json_t *object)
@@ -126,7 +128,7 @@ static void watch_line(const char *line, gsize length, gpointer data)
 		watch_abandon(watch, error);
 		return;
 	}
-	g_clear_pointer(&watch->error, g_free);
+	kube_problem_clear(watch->problem);
 	version_set(watch, version);
 	event_dispatch(watch, type, object);
 	json_decref(object);
@@ -153,13 +155,30 @@ static void watch_done(const KubeResult *result, gpointer data)
 	if (!result->error)
 		early = g_error_new(RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
 				    "the watch of %s ended early", watch->klass->resource);
-	watch_failed(watch, early ? early : result->error, result->retry_after_ms);
+	watch_failed(watch, result, early ? early : result->error);
+}
+
+/* A resumed watch works, although it may have no events for a while. */
+static void watch_begun(gpointer data)
+{
+	KubeWatch *watch = data;
+
+	if (kube_problem_text(watch->problem))
+		rdmad_event_arm(watch->stable, KUBE_WATCH_STABLE_US / 1000);
+}
+
+static void watch_stable(gpointer data)
+{
+	KubeWatch *watch = data;
+
+	kube_problem_clear(watch->problem);
 }
 
 static const KubeCallClass watch_class = {
 	.verb = "watch",
 	.method = "GET",
 	.line = watch_line,
+	.begun = watch_begun,
 	.done = watch_done,
 };
 
@@ -197,6 +216,8 @@ KubeWatch *kube_watch_new(RdmadModule *self, KubeClient *client, const KubeSetti
 	watch->klass = klass;
 	watch->data = data;
 	watch->selector = g_uri_escape_string(selector, NULL, FALSE);
+	watch->problem = kube_problem_new(client);
+	watch->stable = rdmad_loop_add_timer(rdmad_module_loop(self), self, watch_stable, watch);
 	watch->retry = rdmad_loop_add_timer(rdmad_module_loop(self), self, watch_begin, watch);
 	rdmad_event_arm(watch->retry, 0);
 	return watch;
@@ -208,10 +229,11 @@ void kube_watch_free(KubeWatch *watch)
 		return;
 	kube_call_cancel(watch->call);
 	rdmad_event_free(watch->retry);
+	rdmad_event_free(watch->stable);
+	kube_problem_free(watch->problem);
 	g_free(watch->selector);
 	g_free(watch->version);
 	g_free(watch->newer_version);
-	g_free(watch->error);
 	g_free(watch);
 }
 
@@ -232,12 +254,9 @@ double kube_watch_age(const KubeWatch *watch)
 	return watch->heard_us ? (double)(rdmad_now_us() - watch->heard_us) / G_USEC_PER_SEC : -1;
 }
 
-/* A resumed watch works, although it may have no events for a while. */
-const char *kube_watch_error(const KubeWatch *watch)
+const KubeProblem *kube_watch_problem(const KubeWatch *watch)
 {
-	if (watch->is_watching && rdmad_now_us() - watch->began_us >= KUBE_WATCH_STABLE_US)
-		return NULL;
-	return watch->error;
+	return watch->problem;
 }
 
 json_t *kube_watch_status(const KubeWatch *watch)
@@ -247,5 +266,5 @@ json_t *kube_watch_status(const KubeWatch *watch)
 			 : watch->call	    ? "listing"
 					    : "waiting",
 			 "resource_version", watch->version, "age", kube_watch_age(watch), "error",
-			 kube_watch_error(watch));
+			 kube_problem_text(watch->problem));
 }

@@ -34,5 +34,5 @@ void kube_watch_update(KubeWatch *watch, const json_t *object);
 double kube_watch_age(const KubeWatch *watch);
 /* {"state", "resource_version", "age", "error"} */
 json_t *kube_watch_status(const KubeWatch *watch);
-/* Returns the error of the last request; NULL: none, or the watch has lasted five seconds since. */
-const char *kube_watch_error(const KubeWatch *watch);
+/* Returns the problem of the requests: it is over when a line comes, or a watch has lasted five seconds. */
+const KubeProblem *kube_watch_problem(const KubeWatch *watch);

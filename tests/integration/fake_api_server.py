@@ -2,7 +2,8 @@
 """The part of the Kubernetes API server that rdmad asks, over TLS, for what a real one does seldom.
 
 Authority makes certificates.  ApiServer holds one Node, pods and Events; `modes` maps a verb (list, watch, get,
-patch, create) to what happens to requests of it: an integer is a status, else see Handler.misbehave().
+patch, create) to what happens to requests of it: an integer is a status, "applied" a patch of the Node that takes
+effect and is answered by 504, else see Handler.misbehave().
 """
 
 import contextlib
@@ -249,7 +250,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if token not in server.tokens:
             return self.refuse(401, "Unauthorized")
         mode = server.modes.get(verb)
-        if mode:
+        if mode and mode != "applied":
             return self.misbehave(mode)
         return getattr(self, verb)(parts.path, query, json.loads(body) if body else None)
 
@@ -359,6 +360,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 server.patch_node(body)
                 node = copy.deepcopy(server.node)
             server.patches_answered.wait()
+            if server.modes.get("patch") == "applied":
+                return self.refuse(504, "the server was unable to return a response in the time allotted")
             return self.answer(200, node)
         event = server.events.get(path.rpartition("/")[2])
         if not event:

@@ -30,7 +30,8 @@ SHIM = sys.argv[4]
 MACHINE = "gpu-8rail"
 PATIENCE = 180
 INSTRUMENTED = b"__asan_init" in Path(sys.argv[1]).read_bytes()
-FAST = 'retry = "20ms"; retry_max = "200ms"; publish_interval = "20ms"; event_interval = "20ms"; timeout = "2s";'
+FAST, SLOW = 'retry = "20ms"; retry_max = "200ms";', 'retry = "60s"; retry_max = "60s";'
+REST = 'publish_interval = "20ms"; event_interval = "20ms"; timeout = "2s";'
 MODE = "vke.node.rdma.mode"
 PLUGIN = """device-plugin = { resources = ( { name = "rdma/hca"; mode = "shared"; mode_from = "label:%s"; } ); };""" % MODE
 
@@ -73,12 +74,12 @@ class KubeCase(unittest.TestCase):
     def write_ca(self, authority):
         self.write("ca.crt", authority.ca.read_text())
 
-    def config(self, more="", modules=""):
+    def config(self, more="", modules="", pace=FAST):
         return """modules = { kube = { server = "%s"; node = "n1"; token_file = "%s"; ca_file = "%s"; %s %s };
-                  %s };""" % (self.url, self.dir / "token", self.dir / "ca.crt", FAST, more, modules)
+                  %s };""" % (self.url, self.dir / "token", self.dir / "ca.crt", pace + REST, more, modules)
 
-    def start(self, more="", modules=""):
-        self.daemon = Daemon(MACHINE, self.config(more, modules))
+    def start(self, more="", modules="", pace=FAST):
+        self.daemon = Daemon(MACHINE, self.config(more, modules, pace))
 
     def stop(self):
         if self.daemon:
@@ -111,6 +112,25 @@ class KubeCase(unittest.TestCase):
             until(there, f"{state} {text}")
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.status()['api_server']}") from None
+
+    def problems(self):
+        """Doctor's, of this module and of the daemon."""
+        return {finding["subject"]: finding for finding in self.daemon.json("doctor")["findings"]
+                if finding["level"] == "problem"}
+
+    def until_problem(self, subject, text, advice):
+        """A problem with this advice, which names RBAC only where a right is what lacks."""
+        finding = until(lambda: self.problems().get(subject), f"the problem {subject}")
+        self.assertIn(text, finding["text"])
+        self.assertIn(advice, finding["advice"])
+        if "403" not in text:
+            self.assertNotRegex(finding["advice"], "RBAC|service account")
+
+    def until_no_problem(self, *subjects):
+        try:
+            until(lambda: not set(subjects) & set(self.problems()), f"the end of {subjects}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.problems()}") from None
 
     def until_watching(self):
         """The watch of before the last list is none: its end is noticed later."""
@@ -492,6 +512,103 @@ class Publish(KubeCase):
         del self.server.modes["patch"]
         until(lambda: "rdmad.io/capable" in self.ours(), "labels")
 
+    def test_a_problem_ends_when_the_labels_are_right(self):
+        """The watch shows that a request took effect whose response was lost: no other follows."""
+        for mode in "applied", 504:
+            with self.subTest(mode):
+                self.server.modes["patch"] = mode
+                self.start(pace=SLOW)
+                if mode == "applied":
+                    until(lambda: "rdmad.io/capable" in self.ours(), "labels")
+                else:
+                    self.until_problem("node labels", "status 504", "tries again")
+                    self.until_problem("API server", "status 504", "tries again")
+                    labels = self.status()["publish"]["labels"]
+                    self.server.patch_node({"metadata": {"labels": labels, "annotations": {
+                        "rdmad.io/labels": " ".join(sorted(labels))}}})
+                self.until_no_problem("node labels", "API server")
+                self.assertEqual(self.server.count("patch"), 1)
+                self.assertEqual(self.status()["publish"]["error"], None)
+                self.until_state("ok")
+                self.stop()
+                self.server.asked.clear()
+                self.server.patch_node({"metadata": {"labels": dict.fromkeys(self.ours()),
+                                                     "annotations": {"rdmad.io/labels": None}}})
+
+    def test_the_advice_is_that_of_the_status(self):
+        for status, advice in ((401, "token_file"), (403, "patch on nodes"), (404, "check node"), (409, "tries again"),
+                               (422, "configuration"), (429, "limits its clients"), (500, "tries again"),
+                               (503, "tries again"), (400, "admission policies"), ("redirect", "set server"),
+                               ("garbage", "no API server"), ("cut", "ca_file")):
+            with self.subTest(status):
+                self.server.modes["patch"] = status
+                self.start()
+                text = f"status {status}" if isinstance(status, int) else ""
+                self.until_problem("node labels", text, advice)
+                self.server.modes.clear()
+                self.until_no_problem("node labels", "API server")
+                self.stop()
+                self.server.patch_node({"metadata": {"labels": dict.fromkeys(self.ours())}})
+
+    def test_a_problem_ends_when_the_node_is_deleted(self):
+        self.server.modes["patch"] = 503
+        self.start(pace=SLOW)
+        self.until_problem("node labels", "status 503", "")
+        self.until_watching()
+        self.server.tell("DELETED", {"metadata": {"name": "n1", "resourceVersion": "2000"}})
+        self.until_no_problem("node labels", "API server")
+        self.assertIn("Node", self.problems())
+
+    def test_labels_are_taken_away(self):
+        """On a reload, and at a start, without labels and with another prefix."""
+        other = 'prefix = "example.com/";'
+        for name, before, after, is_start in (("publish", "", "publish = false;", False),
+                                              ("publish, at a start", "", "publish = false;", True),
+                                              ("prefix", "", other, False), ("prefix, at a start", "", other, True),
+                                              ("publish of another prefix", other, "publish = false;", True),
+                                              ("both", other, "", False)):
+            with self.subTest(name):
+                self.server.label(rdmad_io__mine="stays", example_com__capable_mine="stays", capable="stays")
+                self.start(before)
+                was = until(self.published, "labels")
+                self.assertIn(("example.com/" if before else "rdmad.io/") + "capable", was)
+                if is_start:
+                    self.stop()
+                    self.start(after)
+                else:
+                    self.daemon.configure(self.config(after))
+                    self.daemon.process.send_signal(1)
+                until(lambda: not set(was) & set(self.server.labels()), "the end of the labels")
+                wanted = self.status()["publish"]["labels"]
+                self.assertEqual(bool(wanted), "false" not in after)
+                until(lambda: self.published() == sorted(wanted), "the annotation")
+                self.assertLessEqual({"rdmad.io/mine", "example.com/capable.mine", "capable"}, set(self.server.labels()))
+                self.stop()
+                self.server.node["metadata"].pop("annotations", None)
+                self.server.label(**{name.replace("/", "__").replace(".", "_"): None for name in wanted})
+
+    def published(self):
+        return self.server.node["metadata"].get("annotations", {}).get("rdmad.io/labels", "").split()
+
+    def test_an_annotation_lends_no_label_of_others(self):
+        labels = {"topology.kubernetes.io/zone": "a", "example.com/capable.mine": "1", "capable": "1"}
+        self.server.patch_node({"metadata": {"labels": labels, "annotations": {
+            "rdmad.io/labels": "  " + " ".join(labels) + " absent x/"}}})
+        self.start("publish = false;")
+        until(lambda: not self.published(), "the end of the annotation")
+        self.assertLessEqual(set(labels), set(self.server.labels()))
+
+    def test_a_label_that_may_not_be_taken_away_is_told(self):
+        self.start()
+        until(self.published, "labels")
+        self.server.modes["patch"] = 403
+        self.daemon.configure(self.config("publish = false;"))
+        self.daemon.process.send_signal(1)
+        self.until_problem("node labels", "status 403", "take labels away")
+        self.server.modes.clear()
+        until(lambda: not self.ours(), "the end of the labels")
+        self.until_no_problem("node labels", "API server")
+
     def test_publish_false(self):
         self.start("publish = false;")
         self.until_label("zone", "a")
@@ -564,7 +681,7 @@ class Events(KubeCase):
         self.until_label("zone", "a")
         self.trouble("bad1")
         [event] = until(self.events, "the event")
-        self.assertEqual(event["involvedObject"], {"kind": "Node", "name": "n1", "uid": "n1"})
+        self.assertEqual(event["involvedObject"], {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"})
         self.assertEqual((event["type"], event["count"]), ("Warning", 1))
         self.assertEqual(event["source"], {"component": "rdmad", "host": "n1"})
         self.assertIn("bad1", event["message"])
@@ -605,7 +722,8 @@ class Events(KubeCase):
             until(lambda: [event["count"] for event in list(self.server.events.values())] == [n], f"one Event, {n} times")
         [event] = self.server.events.values()
         self.assertEqual(event["reason"], "RdmaCniFailed")
-        self.assertEqual(event["involvedObject"]["uid"], "u-train")
+        self.assertEqual(event["involvedObject"], {"apiVersion": "v1", "kind": "Pod", "namespace": "ml",
+                                                   "name": "train-0", "uid": "u-train"})
         self.assertIn("again5", event["message"])
         self.assertEqual((self.server.count("create"), self.server.count("patch")), (1, 4))
 
@@ -671,14 +789,41 @@ class Events(KubeCase):
         [event] = until(self.events, "another event")
         self.assertEqual(event["count"], 2)
 
+    def test_a_right_that_is_granted_later_ends_the_problem(self):
+        for status, advice in ((403, "create and patch on events"), (401, "token_file"), (503, "tries again")):
+            with self.subTest(status):
+                self.server.modes["create"] = status
+                self.start("publish = false;", PLUGIN)
+                self.until_label("zone", "a")
+                self.trouble("bad1")
+                self.until_problem("Events", f"status {status}", advice)
+                self.server.modes.clear()
+                until(self.events, "the Event")
+                self.until_no_problem("Events", "API server")
+                self.until_state("ok")
+                self.stop()
+                self.server.events.clear()
+                self.trouble(None)
+
+    def test_events_that_are_not_wanted_any_more_are_no_problem(self):
+        self.server.modes["create"] = 403
+        self.start("publish = false;", PLUGIN)
+        self.until_label("zone", "a")
+        self.trouble("bad1")
+        self.until_problem("Events", "status 403", "events = false")
+        self.daemon.configure(self.config("publish = false; events = false;", PLUGIN))
+        self.daemon.process.send_signal(1)
+        self.until_no_problem("Events", "API server")
+
     def test_a_server_that_fails_gets_it_later_and_one_that_refuses_never(self):
         self.server.modes["create"] = 503
         self.start("publish = false;", PLUGIN)
         self.until_label("zone", "a")
         self.trouble("bad1")
         until(lambda: self.server.count("create") >= 3, "tries")
-        self.server.modes["create"] = 403
+        self.server.modes["create"] = 400
         until(lambda: self.status()["events"]["refused"] >= 1, "the refusal")
+        self.until_no_problem("Events", "API server")
         before = self.server.count("create")
         del self.server.modes["create"]
         self.trouble("bad2")

@@ -25,7 +25,7 @@ typedef enum {
 static struct {
 	Decisions *decisions;
 	gboolean fails;
-	GHashTable *labels;
+	GHashTable *labels, *annotations;
 	GHashTable *events; /* names */
 	GPtrArray *history; /* lines of a watch; the index is the version, of which 0 is none */
 	guint64 oldest;	    /* that a watch may begin after */
@@ -40,18 +40,25 @@ static char *version_text(void)
 	return g_strdup_printf("%u", api.history->len - 1);
 }
 
-static json_t *node_object(void)
+static json_t *map_object(GHashTable *map)
 {
-	json_t *labels = json_object();
+	json_t *object = json_object();
 	GHashTableIter iter;
 	gpointer name, value;
+
+	g_hash_table_iter_init(&iter, map);
+	while (g_hash_table_iter_next(&iter, &name, &value))
+		json_object_set_new(object, name, json_string(value));
+	return object;
+}
+
+static json_t *node_object(void)
+{
 	g_autofree char *version = version_text();
 
-	g_hash_table_iter_init(&iter, api.labels);
-	while (g_hash_table_iter_next(&iter, &name, &value))
-		json_object_set_new(labels, name, json_string(value));
-	return json_pack("{s:{s:s, s:s, s:o}}", "metadata", "name", APISERVER_NODE,
-			 "resourceVersion", version, "labels", labels);
+	return json_pack("{s:{s:s, s:s, s:o, s:o}}", "metadata", "name", APISERVER_NODE,
+			 "resourceVersion", version, "labels", map_object(api.labels),
+			 "annotations", map_object(api.annotations));
 }
 
 /* Takes the reference to `value` over. */
@@ -79,22 +86,30 @@ static void node_changed(const char *type)
 	fetcher_notify();
 }
 
-static void label_set(const char *name, const char *value)
+static void map_set(GHashTable *map, const char *name, const char *value)
 {
 	if (value)
-		g_hash_table_replace(api.labels, g_strdup(name), g_strdup(value));
+		g_hash_table_replace(map, g_strdup(name), g_strdup(value));
 	else
-		g_hash_table_remove(api.labels, name);
+		g_hash_table_remove(map, name);
 }
 
 /* RFC 7396. */
-static void node_merge(const json_t *patch)
+static void map_merge(GHashTable *map, const json_t *patch)
 {
-	json_t *labels = json_object_get(json_object_get(patch, "metadata"), "labels");
 	const char *name;
 	json_t *value;
 
-	json_object_foreach(labels, name, value) label_set(name, json_string_value(value));
+	json_object_foreach((json_t *)patch, name, value)
+		map_set(map, name, json_string_value(value));
+}
+
+static void node_merge(const json_t *patch)
+{
+	const json_t *metadata = json_object_get(patch, "metadata");
+
+	map_merge(api.labels, json_object_get(metadata, "labels"));
+	map_merge(api.annotations, json_object_get(metadata, "annotations"));
 	node_changed("MODIFIED");
 }
 
@@ -118,12 +133,13 @@ void apiserver_change(void)
 	const guint which = decide(api.decisions, DECIDE_CLOUD, G_N_ELEMENTS(changes) + 1);
 
 	if (which < G_N_ELEMENTS(changes)) {
-		label_set(changes[which].name, changes[which].value);
+		map_set(api.labels, changes[which].name, changes[which].value);
 		node_changed("MODIFIED");
 		return;
 	}
 	node_changed("DELETED");
 	g_hash_table_remove_all(api.labels);
+	g_hash_table_remove_all(api.annotations);
 	node_changed("ADDED");
 }
 
@@ -284,6 +300,7 @@ void apiserver_begin(Decisions *decisions)
 	api.decisions = decisions;
 	api.fails = FALSE;
 	api.labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	api.annotations = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	api.events = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	api.history = g_ptr_array_new_with_free_func(g_free);
 	api.oldest = api.made = 0;
@@ -294,6 +311,7 @@ void apiserver_begin(Decisions *decisions)
 void apiserver_end(void)
 {
 	g_hash_table_unref(api.labels);
+	g_hash_table_unref(api.annotations);
 	g_hash_table_unref(api.events);
 	g_ptr_array_unref(api.history);
 }

@@ -8,16 +8,37 @@
 #include "support/unit.h"
 
 typedef struct {
-	const char *name, *labels, *wanted, *difference; /* NULL: nothing to do */
-} DifferenceCase;
+	const char *name, *prefix, *labels, *owned, *wanted;
+	const char *patch; /* NULL: nothing to do */
+} PatchCase;
 
-static const DifferenceCase differences[] = {
-	{ "what is missing is added", "", "capable=true", "{\"x.io/capable\":\"true\"}" },
-	{ "what is as it should be is left alone", "x.io/capable=true", "capable=true", NULL },
-	{ "another value is set", "x.io/rails=7", "rails=8", "{\"x.io/rails\":\"8\"}" },
-	{ "what is no longer true is removed", "x.io/mode.a=shared", "", "{\"x.io/mode.a\":null}" },
-	{ "others below the prefix stay", "x.io/mine=1", "", NULL },
-	{ "others stay", "capable=1 y.io/capable=1 x.iox/capable=1", "", NULL },
+static const PatchCase patches[] = {
+	{ "what is missing is added", "x.io/", "", NULL, "x.io/capable=true",
+	  "{\"annotations\":{\"rdmad.io/labels\":\"x.io/capable\"},\"labels\":{\"x.io/"
+	  "capable\":\"true\"}}" },
+	{ "what is as it should be is left alone", "x.io/", "x.io/capable=true", "x.io/capable",
+	  "x.io/capable=true", NULL },
+	{ "another value is set", "x.io/", "x.io/rails=7", "x.io/rails", "x.io/rails=8",
+	  "{\"labels\":{\"x.io/rails\":\"8\"}}" },
+	{ "what is no longer true is removed", "x.io/", "x.io/mode.a=shared", "x.io/mode.a", "",
+	  "{\"annotations\":{\"rdmad.io/labels\":null},\"labels\":{\"x.io/mode.a\":null}}" },
+	{ "labels of before the annotation are taken over", "x.io/",
+	  "x.io/capable=true x.io/mode.a=shared", NULL, "x.io/capable=true",
+	  "{\"annotations\":{\"rdmad.io/labels\":\"x.io/capable\"},\"labels\":{\"x.io/"
+	  "mode.a\":null}}" },
+	{ "those of another prefix are removed", "x.io/", "y.io/capable=true y.io/rails=8",
+	  "y.io/capable y.io/rails", "x.io/rails=8 x.io/capable=true",
+	  "{\"annotations\":{\"rdmad.io/labels\":\"x.io/capable "
+	  "x.io/rails\"},\"labels\":{\"x.io/capable\":\"true\","
+	  "\"x.io/rails\":\"8\",\"y.io/capable\":null,\"y.io/rails\":null}}" },
+	{ "without a prefix what is listed is removed", NULL, "y.io/capable=true x.io/rails=8",
+	  "x.io/mode.gone y.io/capable", "",
+	  "{\"annotations\":{\"rdmad.io/labels\":null},\"labels\":{\"y.io/capable\":null}}" },
+	{ "without a prefix what is not listed stays", NULL, "x.io/capable=true", NULL, "", NULL },
+	{ "others below the prefix stay", "x.io/", "x.io/mine=1", NULL, "", NULL },
+	{ "others stay", "x.io/", "capable=1 y.io/capable=1 x.iox/capable=1", NULL, "", NULL },
+	{ "the annotation lists no labels of others", NULL, "capable=1 y.io/zone=a",
+	  " capable y.io/zone", "", "{\"annotations\":{\"rdmad.io/labels\":null}}" },
 };
 
 static GHashTable *map_of(const char *text)
@@ -33,17 +54,19 @@ static GHashTable *map_of(const char *text)
 	return map;
 }
 
-static void test_difference(gconstpointer data)
+static void test_patch(gconstpointer data)
 {
-	const DifferenceCase *expected = data;
+	const PatchCase *expected = data;
 	g_autoptr(GHashTable) labels = map_of(expected->labels);
 	g_autoptr(GHashTable) wanted = map_of(expected->wanted);
-	json_t *difference = kube_publish_difference("x.io/", labels, wanted);
-	char *text = difference ? json_dumps(difference, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	json_t *patch = kube_publish_patch(expected->prefix, labels, expected->owned, wanted);
+	char *text = patch ? json_dumps(json_object_get(patch, "metadata"),
+					JSON_COMPACT | JSON_SORT_KEYS)
+			   : NULL;
 
-	g_assert_cmpstr(text, ==, expected->difference);
+	g_assert_cmpstr(text, ==, expected->patch);
 	free(text);
-	json_decref(difference);
+	json_decref(patch);
 }
 
 typedef struct {
@@ -92,7 +115,7 @@ static void test_path(void)
 }
 
 const UnitTest unit_tests[] = {
-	UNIT_CASES("/kube-labels/difference/", differences, test_difference),
+	UNIT_CASES("/kube-labels/patch/", patches, test_patch),
 	UNIT_CASES("/kube-labels/mode/", keys, test_key),
 	UNIT_CASES("/kube-labels/reason/", reasons, test_reason),
 	UNIT_TEST("/kube-labels/names-of-pods-are-no-paths", test_path),
