@@ -14,21 +14,29 @@ typedef struct {
 	guint line;
 } Opened;
 
+/* Lines of the whole text that are together in one file. */
+typedef struct {
+	guint start; /* the first, in the whole text */
+	guint line;  /* the same in the file */
+	char *file;
+} TextPart;
+
 /* Shared by all files of one configuration. */
 typedef struct {
 	const char *include_dir;
 	guint includes, settings;
+	RdmadConfigText *whole;
 } Totals;
 
 typedef struct Scan {
 	const struct Scan *includer;
 	Totals *totals;
 	const char *file, *text, *at;
+	const char *copied; /* the text before it is in the whole text */
 	guint line;
 	char last; /* the last character that was neither blank nor comment */
 	Opened opened[RDMAD_CONFIG_MAX_DEPTH];
 	guint depth;
-	gboolean ends_in_comment;
 	GError **error;
 } Scan;
 
@@ -36,6 +44,70 @@ static gboolean scan_text(Scan *scan);
 
 #define scan_error(scan, ...)                                                                      \
 	rdmad_config_source_error((scan)->error, (scan)->file, (scan)->line, __VA_ARGS__)
+
+/* ---- the whole text ---- */
+
+static void part_clear(gpointer data)
+{
+	TextPart *part = data;
+
+	g_free(part->file);
+}
+
+/* Begins lines of another file, or of an earlier place. */
+static void part_begin(const Scan *scan)
+{
+	RdmadConfigText *whole = scan->totals->whole;
+	const TextPart part = { whole->lines + 1, scan->line, g_strdup(scan->file) };
+
+	g_array_append_val(whole->parts, part);
+}
+
+/* Appends the text from `copied` to `end`, and a line end, which libconfig needs after a comment. */
+static gboolean scan_copy(Scan *scan, const char *end)
+{
+	RdmadConfigText *whole = scan->totals->whole;
+	const gsize length = (gsize)(end - scan->copied);
+
+	if (whole->text->len + length >= RDMAD_CONFIG_MAX_TEXT)
+		return scan_error(scan, "larger than 8 MiB with all included files");
+	g_string_append_len(whole->text, scan->copied, (gssize)length);
+	g_string_append_c(whole->text, '\n');
+	for (const char *at = scan->copied; at < end; at++)
+		whole->lines += *at == '\n';
+	whole->lines++;
+	scan->copied = end;
+	return TRUE;
+}
+
+const char *rdmad_config_text_place(const RdmadConfigText *text, guint line, guint *in_file)
+{
+	const TextPart *part;
+	guint low = 0, high = text->parts->len;
+
+	while (high - low > 1) {
+		const guint middle = (low + high) / 2;
+
+		if (g_array_index(text->parts, TextPart, middle).start <= line)
+			low = middle;
+		else
+			high = middle;
+	}
+	part = &g_array_index(text->parts, TextPart, low);
+	*in_file = part->line + (line - part->start);
+	return part->file;
+}
+
+void rdmad_config_text_free(RdmadConfigText *text)
+{
+	if (!text)
+		return;
+	g_string_free(text->text, TRUE);
+	g_array_unref(text->parts);
+	g_free(text);
+}
+
+/* ---- tokens ---- */
 
 static gboolean is_name(char c)
 {
@@ -271,6 +343,7 @@ static gboolean path_is_below(const char *path, const char *dir)
 
 static gboolean scan_include(Scan *scan)
 {
+	const char *start = scan->at;
 	g_autofree char *name = scan_include_name(scan), *path = NULL, *text = NULL;
 	g_autoptr(GError) error = NULL;
 	Scan inner = { .includer = scan, .totals = scan->totals, .line = 1, .error = scan->error };
@@ -293,8 +366,12 @@ static gboolean scan_include(Scan *scan)
 	if (!text)
 		return scan_error(scan, "@include \"%s\": %s", name, error->message);
 	inner.file = path;
-	inner.text = inner.at = text;
-	return scan_text(&inner);
+	inner.text = inner.at = inner.copied = text;
+	if (!scan_copy(scan, start) || !scan_text(&inner))
+		return FALSE;
+	scan->copied = scan->at;
+	part_begin(scan);
+	return TRUE;
 }
 
 static gboolean starts_number(const char *at)
@@ -330,10 +407,8 @@ static gboolean scan_blank(Scan *scan)
 {
 	const char *start = scan->at;
 
-	if (*scan->at == '#' || g_str_has_prefix(scan->at, "//")) {
+	if (*scan->at == '#' || g_str_has_prefix(scan->at, "//"))
 		scan->at += strcspn(scan->at, "\n");
-		scan->ends_in_comment = *scan->at == '\0';
-	}
 	for (; *scan->at != '\0' && strchr(" \t\r\n\f", *scan->at); scan->at++)
 		scan->line += *scan->at == '\n';
 	return scan->at > start;
@@ -341,6 +416,7 @@ static gboolean scan_blank(Scan *scan)
 
 static gboolean scan_text(Scan *scan)
 {
+	part_begin(scan);
 	while (*scan->at != '\0') {
 		const char first = *scan->at;
 
@@ -355,28 +431,29 @@ static gboolean scan_text(Scan *scan)
 			return FALSE;
 		scan->last = first == ':' ? '=' : first;
 	}
-	/* libconfig rejects a comment without a line end; rdmad_config_tree_parse() appends one
-	 * to the main text only. */
-	if (scan->includer && scan->ends_in_comment)
-		return scan_error(scan, "the last line is a comment and lacks its line end");
 	if (scan->depth == 0)
-		return TRUE;
+		return scan_copy(scan, scan->at);
 	scan->line = scan->opened[scan->depth - 1].line;
 	return scan_error(scan, "this `%c` is never closed", scan->opened[scan->depth - 1].bracket);
 }
 
-gboolean rdmad_config_scan(const char *file, const char *text, const char *include_dir,
-			   GError **error)
+RdmadConfigText *rdmad_config_scan(const char *file, const char *text, const char *include_dir,
+				   GError **error)
 {
-	Totals totals = { .include_dir = include_dir };
+	g_autoptr(RdmadConfigText) whole = g_new0(RdmadConfigText, 1);
+	Totals totals = { .include_dir = include_dir, .whole = whole };
 	Scan scan = {
 		.totals = &totals,
 		.file = file,
 		.text = text,
 		.at = text,
+		.copied = text,
 		.line = 1,
 		.error = error,
 	};
 
-	return scan_text(&scan);
+	whole->text = g_string_new(NULL);
+	whole->parts = g_array_new(FALSE, FALSE, sizeof(TextPart));
+	g_array_set_clear_func(whole->parts, part_clear);
+	return scan_text(&scan) ? g_steal_pointer(&whole) : NULL;
 }

@@ -10,22 +10,8 @@
 #include "config/scan.h"
 #include "config/source.h"
 
-typedef struct {
-	const char *file, *text, *include_dir;
-} Origin;
-
-static RdmadConfigNode *node_from(const Origin *origin, const config_setting_t *setting,
+static RdmadConfigNode *node_from(const RdmadConfigText *text, const config_setting_t *setting,
 				  GError **error);
-
-/* libconfig names no file for text in memory, and 1.5 names an included file as written. */
-static char *origin_file(const Origin *origin, const char *file)
-{
-	if (!file)
-		return g_strdup(origin->file);
-	if (g_path_is_absolute(file))
-		return g_strdup(file);
-	return g_build_filename(origin->include_dir, file, NULL);
-}
 
 static gboolean node_set_scalar(RdmadConfigNode *node, const config_setting_t *setting)
 {
@@ -53,14 +39,14 @@ static gboolean node_set_scalar(RdmadConfigNode *node, const config_setting_t *s
 	g_assert_not_reached();
 }
 
-static gboolean node_add_children(RdmadConfigNode *node, const Origin *origin,
+static gboolean node_add_children(RdmadConfigNode *node, const RdmadConfigText *text,
 				  const config_setting_t *setting, GError **error)
 {
 	const int length = config_setting_length(setting);
 
 	for (int i = 0; i < length; i++) {
 		const config_setting_t *element = config_setting_get_elem(setting, (guint)i);
-		RdmadConfigNode *child = node_from(origin, element, error);
+		RdmadConfigNode *child = node_from(text, element, error);
 
 		if (!child)
 			return FALSE;
@@ -92,11 +78,11 @@ static int kind_of(const config_setting_t *setting)
 	}
 }
 
-static RdmadConfigNode *node_from(const Origin *origin, const config_setting_t *setting,
+static RdmadConfigNode *node_from(const RdmadConfigText *text, const config_setting_t *setting,
 				  GError **error)
 {
-	g_autofree char *file = origin_file(origin, config_setting_source_file(setting));
-	const guint line = MAX(config_setting_source_line(setting), 1u);
+	guint line = MAX(config_setting_source_line(setting), 1u);
+	const char *file = rdmad_config_text_place(text, line, &line);
 	const char *name = config_setting_name(setting);
 	const int kind = kind_of(setting);
 	g_autoptr(RdmadConfigNode) node = NULL;
@@ -113,7 +99,7 @@ static RdmadConfigNode *node_from(const Origin *origin, const config_setting_t *
 						  : "the number is too large");
 		return NULL;
 	}
-	if (node->children && !node_add_children(node, origin, setting, error))
+	if (node->children && !node_add_children(node, text, setting, error))
 		return NULL;
 	return g_steal_pointer(&node);
 }
@@ -151,23 +137,16 @@ static const char *explain(const char *text)
 	return text ? text : "cannot be parsed";
 }
 
-static void report(const Origin *origin, const config_t *parser, GError **error)
+static void report(const RdmadConfigText *text, const config_t *parser, GError **error)
 {
-	const char *included = config_error_file(parser);
-	g_autofree char *file = origin_file(origin, included);
 	int line = MAX(config_error_line(parser), 1);
-	g_autofree char *here = included ? g_strdup("") : error_line(origin->text, &line);
+	g_autofree char *here = error_line(text->text->str, &line);
+	guint in_file;
+	const char *file = rdmad_config_text_place(text, (guint)line, &in_file);
 	g_autoptr(RdmadRedactor) redactor = rdmad_redactor_new();
 	g_autofree char *shown = rdmad_redactor_text(redactor, here);
 
-	/* rdmad_config_scan() opened the file just before, so the failure may be temporary. */
-	if (g_strcmp0(config_error_text(parser), "cannot open include file") == 0) {
-		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
-			    "%s:%d: a file that it includes cannot be opened now", origin->file,
-			    line);
-		return;
-	}
-	rdmad_config_source_error(error, file, (guint)line, "%s%s%s%s",
+	rdmad_config_source_error(error, file, in_file, "%s%s%s%s",
 				  explain(config_error_text(parser)), shown && *shown ? ": `" : "",
 				  shown ?: "", shown && *shown ? "`" : "");
 }
@@ -175,21 +154,17 @@ static void report(const Origin *origin, const config_t *parser, GError **error)
 RdmadConfigNode *rdmad_config_tree_parse(const char *file, const char *text,
 					 const char *include_dir, GError **error)
 {
-	/* libconfig rejects a comment without a line end. */
-	g_autofree char *whole = g_strconcat(text, "\n", NULL);
-	const Origin origin = { file, whole, include_dir };
+	g_autoptr(RdmadConfigText) whole = rdmad_config_scan(file, text, include_dir, error);
 	RdmadConfigNode *root = NULL;
 	config_t parser;
 
-	if (!rdmad_config_scan(file, text, include_dir, error))
+	if (!whole)
 		return NULL;
 	config_init(&parser);
-	if (include_dir)
-		config_set_include_dir(&parser, include_dir);
-	if (config_read_string(&parser, whole) == CONFIG_TRUE)
-		root = node_from(&origin, config_root_setting(&parser), error);
+	if (config_read_string(&parser, whole->text->str) == CONFIG_TRUE)
+		root = node_from(whole, config_root_setting(&parser), error);
 	else
-		report(&origin, &parser, error);
+		report(whole, &parser, error);
 	config_destroy(&parser);
 	return root;
 }

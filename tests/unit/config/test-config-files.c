@@ -4,6 +4,7 @@
 #include <rdmad/error.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "config/config-private.h"
@@ -255,10 +256,11 @@ static void test_errors_in_an_included_file_name_it(Fixture *f, gconstpointer da
 		{ "\nb = 3000000000;",
 		  "%s/g.inc:2: 3000000000 does not fit into 32 bits: write 3000000000L" },
 		{ "\n\nb = ;", "%s/g.inc:3: syntax error here or just before; a setting is "
-			       "`key = value;`" },
-		{ "b = 1;\n# end",
-		  "%s/g.inc:2: the last line is a comment and lacks its line end" },
-		{ "a = 2;", "%s/g.inc:1: this key was given before in the same group" },
+			       "`key = value;`: `b = ;`" },
+		{ "b = 1;\n# end\nc = ;",
+		  "%s/g.inc:3: syntax error here or just before; a setting is "
+		  "`key = value;`: `c = ;`" },
+		{ "a = 2;", "%s/g.inc:1: this key was given before in the same group: `a = 2;`" },
 	};
 
 	put(f, "rdmad.conf", "a = 1;\n@include \"g.inc\"\n");
@@ -279,6 +281,88 @@ static void test_a_value_from_an_included_file_knows_its_place(Fixture *f, gcons
 	config = rdmad_config_load(f->main, f->profiles, NULL);
 	rdmad_config_error(rdmad_config_root(config), "b", &error, "no");
 	g_assert_cmpstr(error->message, ==, expected);
+}
+
+static void assert_place(const Fixture *f, const RdmadConfig *config, const char *key,
+			 const char *place)
+{
+	g_autofree char *expected = g_strdup_printf("%s/%s: %s: no", f->dir, place, key);
+	g_autoptr(GError) error = NULL;
+
+	rdmad_config_error(rdmad_config_root(config), key, &error, "no");
+	g_assert_cmpstr(error->message, ==, expected);
+}
+
+static void test_values_around_an_include_know_their_places(Fixture *f, gconstpointer data)
+{
+	g_autoptr(RdmadConfig) config = NULL;
+	g_autoptr(GError) error = NULL;
+
+	put(f, "rdmad.conf",
+	    "a = 1;\n  @include \"g.inc\" b = 1;\nc = 1;\n@include \"i.inc\"\nd = 1; # end");
+	put(f, "g.inc", "\ne = 1;\n@include \"h.inc\"\n\nf = 1; // end");
+	put(f, "h.inc", "/* two\nlines */\ng =\n 1;\n\n");
+	put(f, "i.inc", "");
+	config = rdmad_config_load(f->main, f->profiles, &error);
+	g_assert_no_error(error);
+	assert_place(f, config, "a", "rdmad.conf:1");
+	assert_place(f, config, "b", "rdmad.conf:2");
+	assert_place(f, config, "c", "rdmad.conf:3");
+	assert_place(f, config, "d", "rdmad.conf:5");
+	assert_place(f, config, "e", "g.inc:2");
+	assert_place(f, config, "f", "g.inc:5");
+	assert_place(f, config, "g", "h.inc:3");
+}
+
+static double seconds_to_load(const Fixture *f)
+{
+	double best = G_MAXDOUBLE;
+
+	for (int i = 0; i < 3; i++) {
+		const clock_t begun = clock();
+		g_autoptr(RdmadConfig) config = rdmad_config_load(f->main, f->profiles, NULL);
+
+		g_assert_nonnull(config);
+		best = MIN(best, (double)(clock() - begun) / CLOCKS_PER_SEC);
+	}
+	return best;
+}
+
+static void test_a_long_line_takes_no_longer_in_an_included_file(Fixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *before, *after;
+		char fill;
+	} rows[] = {
+		{ "a = \"", "\";\n", 'x' },
+		{ "# ", "\n", 'x' },
+		{ "/*", "*/\n", 'x' },
+		{ "a = 1; ", "\n", ' ' },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autofree char *fill = g_strnfill(1000000, rows[i].fill);
+		g_autofree char *text = g_strconcat(rows[i].before, fill, rows[i].after, NULL);
+		double main_file;
+
+		put(f, "rdmad.conf", text);
+		main_file = seconds_to_load(f);
+		put(f, "g.inc", text);
+		put(f, "rdmad.conf", "@include \"g.inc\"\n");
+		g_assert_cmpfloat(seconds_to_load(f), <, 8 * main_file + 0.01);
+	}
+}
+
+static void test_all_included_files_together_are_bounded(Fixture *f, gconstpointer data)
+{
+	g_autofree char *text = g_strnfill(1024 * 1024, '\n');
+
+	put(f, "rdmad.conf",
+	    "@include \"g.inc\"\n@include \"g.inc\"\n@include \"g.inc\"\n@include \"g.inc\"\n"
+	    "@include \"g.inc\"\n@include \"g.inc\"\n@include \"g.inc\"\n@include \"g.inc\"\n");
+	put(f, "g.inc", text);
+	assert_fails(f, RDMAD_ERROR_CONFIG,
+		     "%s/g.inc:1048577: larger than 8 MiB with all included files");
 }
 
 static void test_a_failed_include_is_reported(Fixture *f, gconstpointer data)
@@ -419,6 +503,9 @@ const UnitTest unit_tests[] = {
 	TEST(at_include_puts_text_in_its_place),
 	TEST(errors_in_an_included_file_name_it),
 	TEST(a_value_from_an_included_file_knows_its_place),
+	TEST(values_around_an_include_know_their_places),
+	TEST(a_long_line_takes_no_longer_in_an_included_file),
+	TEST(all_included_files_together_are_bounded),
 	TEST(a_failed_include_is_reported),
 	TEST(no_descriptor_is_no_fault_of_the_configuration),
 	{ 0 },
