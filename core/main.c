@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "build-info.h"
+#include "base/terminal.h"
 #include "cli/cli.h"
 #include "daemon/daemon.h"
 #include "daemon/options.h"
@@ -32,15 +33,6 @@ static int main_act(const RdmadOptions *options, GError **error)
 	g_assert_not_reached();
 }
 
-/* A configuration may have several errors, a line each. */
-static void main_print_error(const GError *error)
-{
-	g_auto(GStrv) lines = g_strsplit(error->message, "\n", -1);
-
-	for (char **line = lines; *line; line++)
-		fprintf(stderr, "rdmad: %s\n", *line);
-}
-
 /* Returns `status`, or failure if the output is incomplete. */
 static int main_flush(int status)
 {
@@ -49,7 +41,7 @@ static int main_flush(int status)
 		return status;
 	/* A reader that closes the pipe early (`| head`) needs no message. */
 	if (errno != EPIPE)
-		fprintf(stderr, "rdmad: cannot write: %s\n", g_strerror(errno ?: EIO));
+		rdmad_terminal_error("cannot write: %s", g_strerror(errno ?: EIO));
 	return RDMAD_EXIT_FAILURE;
 }
 
@@ -66,6 +58,6 @@ int main(int argc, char **argv)
 	options = rdmad_options_new(argc, argv, &error);
 	status = options ? main_act(options, &error) : rdmad_daemon_status(error);
 	if (error)
-		main_print_error(error);
+		rdmad_terminal_error("%s", error->message);
 	return main_flush(status);
 }

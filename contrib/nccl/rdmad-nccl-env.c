@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "hardware/scan/scan.h"
 #include "hardware/sysroot.h"
 #include "write.h"
@@ -115,7 +116,7 @@ static gboolean choose(const char *const *choices, const char *text, int *chosen
 			*chosen = i;
 			return TRUE;
 		}
-	fprintf(stderr, "rdmad-nccl-env: \"%s\" is not a choice: see --help\n", text);
+	rdmad_terminal_error("\"%s\" is not a choice: see --help", text);
 	return FALSE;
 }
 
@@ -138,7 +139,7 @@ static gboolean take_version(Request *request, const char *text)
 
 	if (nccl_versions_parse(text, &request->versions, &request->warning, &error))
 		return TRUE;
-	fprintf(stderr, "rdmad-nccl-env: %s\n", error->message);
+	rdmad_terminal_error("%s", error->message);
 	return FALSE;
 }
 
@@ -190,7 +191,7 @@ static gboolean take_process(Request *request, const char *text)
 		request->process = text;
 		return TRUE;
 	}
-	fprintf(stderr, "rdmad-nccl-env: \"%s\" is not a process\n", text);
+	rdmad_terminal_error("\"%s\" is not a process", text);
 	return FALSE;
 }
 
@@ -257,7 +258,7 @@ static gboolean request_finish(Request *request)
 			nccl_policy_ranges((char *const *)request->storage->pdata, &error);
 	if (!error)
 		return TRUE;
-	fprintf(stderr, "rdmad-nccl-env: %s\n", error->message);
+	rdmad_terminal_error("%s", error->message);
 	return FALSE;
 }
 
@@ -269,8 +270,7 @@ static gboolean request_parse(Request *request, int argc, char **argv)
 		if (!request_take(request, option, optarg))
 			return FALSE;
 	if (optind < argc) {
-		fprintf(stderr, "rdmad-nccl-env: \"%s\" is not an option: see --help\n",
-			argv[optind]);
+		rdmad_terminal_error("\"%s\" is not an option: see --help", argv[optind]);
 		return FALSE;
 	}
 	return request_finish(request);
@@ -379,11 +379,11 @@ static int request_answer(const Request *request, const NcclView *view)
 	text = request_text(request, view, plan);
 	fputs(text, stdout);
 	if (fflush(stdout) != 0) {
-		fprintf(stderr, "rdmad-nccl-env: %s\n", g_strerror(errno));
+		rdmad_terminal_error("%s", g_strerror(errno));
 		return 1;
 	}
 	if (plan->refusal && request->format != 0)
-		fprintf(stderr, "rdmad-nccl-env: %s\n", plan->reason);
+		rdmad_terminal_error("%s", plan->reason);
 	return plan->refusal ? 1 : 0;
 }
 
@@ -407,11 +407,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (request.warning)
-		fprintf(stderr, "rdmad-nccl-env: %s\n", request.warning);
+		rdmad_terminal_error("%s", request.warning);
 	view = view_look(&request, &error);
 	if (view)
 		return request_answer(&request, view);
-	fprintf(stderr, "rdmad-nccl-env: %s\n", error->message);
+	rdmad_terminal_error("%s", error->message);
 	if (request.format == 0) {
 		g_autofree char *text = nccl_write_unset(request.policy.siblings);
 

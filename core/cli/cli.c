@@ -14,6 +14,7 @@
 
 #include "base/default-dirs.h"
 #include "base/nearest.h"
+#include "base/terminal.h"
 #include "build-info.h"
 #include "commit.h"
 #include "cli/command.h"
@@ -155,7 +156,7 @@ static gboolean since_set(CommandOptions *options, const char *text)
 	const gint64 unit_us = unit ? seconds[unit - units] * G_USEC_PER_SEC : 1;
 
 	if (!g_ascii_isdigit(*text) || !unit || end[1] || n > G_MAXINT64 / (guint64)unit_us) {
-		fprintf(stderr, "rdmad: invalid age \"%s\"; write 30s, 10m, 2h or 3d\n", text);
+		rdmad_terminal_error("invalid age \"%s\"; write 30s, 10m, 2h or 3d", text);
 		return FALSE;
 	}
 	options->since_us = rdmad_wall_us() - (gint64)n * unit_us;
@@ -167,7 +168,7 @@ static gboolean lines_set(CommandOptions *options, const char *text)
 	guint64 n;
 
 	if (!g_ascii_string_to_unsigned(text, 10, 1, G_MAXUINT32, &n, NULL)) {
-		fprintf(stderr, "rdmad: invalid number of lines \"%s\"; write 1 or more\n", text);
+		rdmad_terminal_error("invalid number of lines \"%s\"; write 1 or more", text);
 		return FALSE;
 	}
 	options->lines = (guint)n;
@@ -284,14 +285,14 @@ static int command_unknown(const char *word, const json_t *of_modules, const GEr
 	const char *meant = command_nearest(word, of_modules);
 
 	if (meant)
-		fprintf(stderr, "rdmad: unknown command \"%s\"; did you mean `%s`?\n", word, meant);
+		rdmad_terminal_error("unknown command \"%s\"; did you mean `%s`?", word, meant);
 	else if (error)
-		fprintf(stderr,
-			"rdmad: unknown command \"%s\"; those of modules need the daemon, and are "
-			"in rdmad-cli(8): %s\n",
+		rdmad_terminal_error(
+			"unknown command \"%s\"; those of modules need the daemon, and are "
+			"in rdmad-cli(8): %s",
 			word, error->message);
 	else
-		fprintf(stderr, "rdmad: unknown command \"%s\"; see `rdmad help`\n", word);
+		rdmad_terminal_error("unknown command \"%s\"; see `rdmad help`", word);
 	return EXIT_USAGE;
 }
 

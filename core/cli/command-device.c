@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "base/terminal.h"
 #include "cli/table.h"
 
 #define LABEL_WIDTH 16

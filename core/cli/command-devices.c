@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "base/terminal.h"
 #include "cli/table.h"
 
 static const char *const headers[] = { "NAME",	    "+PCI",   "+DRIVER", "NETDEV", "LINK",
@@ -86,8 +87,9 @@ static json_t *find_device(const json_t *devices, const char *name)
 		g_string_append_printf(names, "%s%s", i ? ", " : "",
 				       format_text(device, "device_name") ?: "?");
 	}
-	fprintf(stderr, "rdmad: no RDMA device \"%s\"; there %s %s\n", name,
-		json_array_size(devices) == 1 ? "is" : "are", names->len ? names->str : "none");
+	rdmad_terminal_error("no RDMA device \"%s\"; there %s %s", name,
+			     json_array_size(devices) == 1 ? "is" : "are",
+			     names->len ? names->str : "none");
 	return NULL;
 }
 

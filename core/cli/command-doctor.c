@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/bundle/bundle.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/table.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/default-dirs.h"
 #include "base/nearest.h"
+#include "base/terminal.h"
 #include "cli/client.h"
 
 #define EXIT_USAGE 2
@@ -23,7 +24,7 @@ static json_t *ask(const CommandOptions *options, const char *method, const char
 					   2 * COMMAND_TIMEOUT_S, refusal, &error);
 
 	if (!answer)
-		fprintf(stderr, "rdmad: %s\n", error->message);
+		rdmad_terminal_error("%s", error->message);
 	return answer;
 }
 
@@ -53,7 +54,7 @@ int command_print(const GString *text)
 		return 0;
 	/* A reader that closes the pipe early (`| head`) is not an error. */
 	if (errno != EPIPE)
-		fprintf(stderr, "rdmad: cannot write: %s\n", g_strerror(errno));
+		rdmad_terminal_error("cannot write: %s", g_strerror(errno));
 	return 1;
 }
 
@@ -61,7 +62,7 @@ int command_print_rows(const json_t *rows, const char *what, const GString *text
 {
 	if (json_array_size(rows))
 		return command_print(text);
-	fprintf(stderr, "rdmad: no %s\n", what);
+	rdmad_terminal_error("no %s", what);
 	return 0;
 }
 
@@ -88,7 +89,7 @@ int command_usage_error(const char *command, const char *format, ...)
 	va_start(args, format);
 	text = g_strdup_vprintf(format, args);
 	va_end(args);
-	fprintf(stderr, "rdmad: %s: %s; see `rdmad help %s`\n", command, text, command);
+	rdmad_terminal_error("%s: %s; see `rdmad help %s`", command, text, command);
 	return EXIT_USAGE;
 }
 
@@ -108,8 +109,7 @@ int command_option_unknown(const char *command, const struct option *known, cons
 		return command_usage_error(command, "unknown option -%c", optopt);
 	if (!meant)
 		return command_usage_error(command, "unknown option %s", word);
-	fprintf(stderr, "rdmad: %s: unknown option %s; did you mean `--%s`?\n", command, word,
-		meant);
+	rdmad_terminal_error("%s: unknown option %s; did you mean `--%s`?", command, word, meant);
 	return EXIT_USAGE;
 }
 
@@ -156,7 +156,7 @@ static gboolean output_set(CommandOptions *options, const char *format)
 			options->output = (CommandOutput)i;
 			return TRUE;
 		}
-	fprintf(stderr, "rdmad: invalid output \"%s\"; write table, wide, json or yaml\n", format);
+	rdmad_terminal_error("invalid output \"%s\"; write table, wide, json or yaml", format);
 	return FALSE;
 }
 

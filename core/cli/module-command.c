@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "cli/client.h"
 #include "cli/table.h"
 
@@ -103,8 +104,7 @@ static char *netns_enter(const char *path)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 && setns(fd, CLONE_NEWNET) == 0)
 		return g_strdup_printf("/proc/%d/ns/net", getpid());
-	fprintf(stderr, "rdmad: cannot enter the network namespace %s: %s\n", path,
-		g_strerror(errno));
+	rdmad_terminal_error("cannot enter the network namespace %s: %s", path, g_strerror(errno));
 	return NULL;
 }
 

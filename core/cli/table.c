@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/terminal.h"
+
 #define GAP 2u
 
 struct RdmadTable {
@@ -26,26 +28,6 @@ guint rdmad_text_width(const char *text)
 		width += g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
 	}
 	return width;
-}
-
-char *rdmad_text_escape(const char *text)
-{
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-	GString *out = g_string_new(NULL);
-
-	for (const char *p = valid; *p; p = g_utf8_next_char(p)) {
-		const gunichar c = g_utf8_get_char(p);
-
-		if (c == '\n')
-			g_string_append(out, "\\n");
-		else if (c == '\t')
-			g_string_append(out, "\\t");
-		else if (g_unichar_iscntrl(c) || g_unichar_type(c) == G_UNICODE_FORMAT)
-			g_string_append_printf(out, c < 0x100 ? "\\x%02x" : "\\u%04x", c);
-		else
-			g_string_append_unichar(out, c);
-	}
-	return g_string_free(out, FALSE);
 }
 
 static gboolean is_wide(const char *header)

@@ -2,8 +2,7 @@
 /*
  * A table with aligned columns, for terminals
  *
- * Cells are never truncated; the last column is wrapped at the terminal's width.  Control
- * characters are escaped, because names may come from outside.
+ * Cells are escaped (base/terminal.h); the last column is wrapped at the terminal's width.
  */
 #pragma once
 
@@ -36,8 +35,6 @@ void rdmad_table_set_min_width(RdmadTable *table, guint column, guint width);
 void rdmad_table_write(const RdmadTable *table, const RdmadTableStyle *style, const char *indent,
 		       GString *out);
 
-/* Returns `text` with control characters as \n, \t, \xNN or \uNNNN, and invalid UTF-8 replaced. */
-char *rdmad_text_escape(const char *text);
 /* Returns the number of terminal columns of `text`. */
 guint rdmad_text_width(const char *text);
 /* Appends `text`, wrapped at blanks to `width` columns.  The caller has written up to the column

@@ -16,17 +16,21 @@ static void indent(GString *text, guint depth)
 static void print_string(GString *text, const char *string)
 {
 	g_string_append_c(text, '"');
-	for (; *string; string++) {
-		if (*string == '"' || *string == '\\')
-			g_string_append_printf(text, "\\%c", *string);
-		else if (*string == '\n')
+	for (const char *next; *string; string = next) {
+		const gunichar c = g_utf8_get_char(string);
+
+		next = g_utf8_next_char(string);
+		if (c == '"' || c == '\\')
+			g_string_append_printf(text, "\\%c", (char)c);
+		else if (c == '\n')
 			g_string_append(text, "\\n");
-		else if (*string == '\t')
+		else if (c == '\t')
 			g_string_append(text, "\\t");
-		else if ((guchar)*string < 0x20 || *string == 0x7f)
-			g_string_append_printf(text, "\\x%02x", (guchar)*string);
+		else if (!g_unichar_iscntrl(c) && g_unichar_type(c) != G_UNICODE_FORMAT)
+			g_string_append_len(text, string, next - string);
 		else
-			g_string_append_c(text, *string);
+			for (; string < next; string++)
+				g_string_append_printf(text, "\\x%02x", (guchar)*string);
 	}
 	g_string_append_c(text, '"');
 }

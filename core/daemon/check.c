@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/terminal.h"
 #include "cli/client.h"
 #include "module/host.h"
 #include "daemon/services.h"
@@ -18,7 +19,9 @@
 
 static void check_say_good(const RdmadSettings *settings, const RdmadModules *modules)
 {
-	printf("configuration OK (%s; modules:", settings->path ?: "no file");
+	g_autofree char *path = rdmad_text_escape(settings->path ?: "no file");
+
+	printf("configuration OK (%s; modules:", path);
 	for (guint i = 0; i < rdmad_modules_count(modules); i++) {
 		RdmadModuleInfo info;
 
@@ -30,7 +33,7 @@ static void check_say_good(const RdmadSettings *settings, const RdmadModules *mo
 
 static void check_warn(const char *text, gpointer data)
 {
-	fprintf(stderr, "rdmad: warning: %s\n", text);
+	rdmad_terminal_error("warning: %s", text);
 }
 
 /* A file may be for other machines, so hardware that this one lacks is a warning. */
@@ -133,15 +136,16 @@ int rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options, 
 int rdmad_daemon_print_config(const RdmadOptions *options, GError **error)
 {
 	g_autoptr(RdmadSettings) settings = rdmad_settings_load(options, error);
-	g_autofree char *text = NULL;
+	g_autofree char *text = NULL, *path = NULL, *in_effect = NULL, *shown = NULL;
 
 	if (!settings)
 		return rdmad_daemon_status(*error);
 	text = rdmad_config_print(settings->config);
-	printf("# %s\n", settings->path ?: "no file: every key at its default");
-	printf("# in effect: run_dir %s, state_dir %s, module_dir %s, kubelet.root_dir %s\n",
-	       settings->run_dir, settings->state_dir ?: "(none)", settings->module_dir,
-	       settings->kubelet_dir);
-	fputs(text, stdout);
+	path = rdmad_text_escape(settings->path ?: "no file: every key at its default");
+	in_effect = g_strdup_printf("run_dir %s, state_dir %s, module_dir %s, kubelet.root_dir %s",
+				    settings->run_dir, settings->state_dir ?: "(none)",
+				    settings->module_dir, settings->kubelet_dir);
+	shown = rdmad_text_escape(in_effect);
+	printf("# %s\n# in effect: %s\n%s", path, shown, text);
 	return 0;
 }

@@ -62,6 +62,38 @@ class Check(unittest.TestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(expected, done.stderr)
 
+    def test_nothing_of_the_file_reaches_the_terminal_raw_or_whole(self):
+        """Control characters, also C1 and those that change the direction of text, and names of any length."""
+        evil, long = "\x1b[2J\x1b]0;x\x07\x9b31m\u202e", "k" * 50000
+        for name, text in (("@include", f'@include "{evil}{long}"\n'), ("include", f'include = "{evil}{long}";'),
+                           ("a key", f"{long} = 1;"), ("a module", "modules = { %s = { }; };" % long),
+                           ("a module's key", "modules = { metrics = { %s = 1; }; };" % long),
+                           ("a value", f'log = {{ level = "{evil}"; }};'), ("a line", f"log = {evil};"),
+                           ("an escaped value", 'log = { level = "\\x1b[2J\\xc2\\x9b31m"; };'),
+                           ("a selector", SELECTORS % f'names = "{evil}";'),
+                           ("a path", 'modules = { metrics = { web_config = "/%s"; }; };' % evil),
+                           ("a profile", f'profile = "{evil}";'), ("a listener", f'modules = {{ metrics = {{ listen = "{evil}"; }}; }};')):
+            for action in ("--check", "--print-config"):
+                with self.subTest(name, action=action):
+                    done = self.check(text, action)
+                    said = done.stdout + done.stderr
+                    self.assertNotRegex(said.replace("\n", "").replace("\t", ""), r"[\x00-\x1f\x7f-\x9f\u202e]")
+                    if done.returncode:
+                        self.assertLess(len(done.stderr), 2000)
+
+    def test_a_file_of_any_name_is_shown_as_text(self):
+        directory = os.path.join(self.directory, "\x1b[2J\n\x9b")
+        os.makedirs(directory, exist_ok=True)
+        path = os.path.join(directory, "rdmad.conf")
+        for text, status in (("modules = { metrics = { }; };", 0), ("a = ;", 2)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            for action in ("--check", "--print-config"):
+                done = subprocess.run([RDMAD, action, "--config", path, "--module-dir", MODULES],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertNotRegex((done.stdout + done.stderr).replace("\n", "").replace("\t", ""), r"[\x00-\x1f\x7f-\x9f]")
+
     def test_every_error_is_a_line(self):
         core = self.check(THREE)
         self.assertEqual(core.returncode, 2)

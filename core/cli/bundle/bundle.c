@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include "base/redactor.h"
+#include "base/terminal.h"
 #include "build-info.h"
 #include "cli/client.h"
 #include "hardware/sysroot.h"
@@ -172,6 +173,6 @@ int bundle_write(const CommandOptions *options)
 		if (archive_finish(bundle.archive, &error))
 			return 0;
 	}
-	fprintf(stderr, "rdmad: %s\n", error->message);
+	rdmad_terminal_error("%s", error->message);
 	return 1;
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table.h"
+
+#include <string.h>
+
+#include "base/terminal.h"
 #include "../support/unit.h"
 
 static const char *const headers[] = { "NAME", "STATE", "NOTE", NULL };
@@ -77,6 +81,32 @@ static void test_nothing_from_outside_reaches_the_terminal_raw(void)
 	}
 }
 
+static void test_what_is_too_long_loses_its_middle(void)
+{
+	g_autofree char *long_word = g_strnfill(1000000, 'x');
+	g_autofree char *path = g_strconcat("/", long_word, "/rdmad.conf:12: key", NULL);
+	g_autofree char *shown = rdmad_text_escape(path);
+	GString *words = g_string_new(NULL);
+	g_autofree char *all = NULL, *wide = NULL;
+
+	g_assert_cmpuint(strlen(shown), <=, RDMAD_TERMINAL_WORD_MAX + strlen("... key"));
+	g_assert_true(g_str_has_prefix(shown, "/xxx"));
+	g_assert_nonnull(strstr(shown, "xxx...xxx"));
+	g_assert_true(g_str_has_suffix(shown, "x/rdmad.conf:12: key"));
+	for (int i = 0; i < 100000; i++)
+		g_string_append(words, "\xe7\xbd\x91 ");
+	all = rdmad_text_escape(words->str);
+	g_assert_cmpuint(strlen(all), <=, RDMAD_TERMINAL_TEXT_MAX + strlen("..."));
+	g_assert_true(g_utf8_validate(all, -1, NULL));
+	for (char *blank = words->str; (blank = strchr(blank, ' '));)
+		*blank = 'a';
+	wide = rdmad_text_escape(words->str);
+	g_assert_cmpuint(strlen(wide), <=, RDMAD_TERMINAL_WORD_MAX + strlen("..."));
+	g_assert_true(g_utf8_validate(wide, -1, NULL));
+	g_assert_null(strstr(wide, "\xef\xbf\xbd"));
+	g_string_free(words, TRUE);
+}
+
 #define TEST(name) UNIT_TEST("/table/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
@@ -85,5 +115,6 @@ const UnitTest unit_tests[] = {
 	TEST(an_empty_table_is_its_headers),
 	TEST(wide_and_combining_characters_are_counted_as_shown),
 	TEST(nothing_from_outside_reaches_the_terminal_raw),
+	TEST(what_is_too_long_loses_its_middle),
 	{ 0 },
 };
