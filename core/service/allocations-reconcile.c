@@ -486,12 +486,24 @@ static gboolean entry_continues(const Plan *plan, const RdmadAllocationRecord *r
 	return !record->allocation->pod_name && entry_is_younger(plan, entry, record);
 }
 
+static gboolean record_is_unnamed(const Plan *plan, const RdmadAllocationRecord *record)
+{
+	const RdmadAllocation *allocation = record->allocation;
+
+	for (guint i = 0; allocation->slots[i]; i++)
+		if (rdmad_pod_list_is_unnamed(plan->list, allocation->resource,
+					      allocation->slots[i]))
+			return TRUE;
+	return FALSE;
+}
+
 static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry;
 
-	/* A list older than the grant shows the previous holder. */
-	if (record->since_us >= plan->list->asked_us || record_is_overtaken(plan, record))
+	/* A list older than the grant shows the previous holder; one that cannot name the holder shows none. */
+	if (record->since_us >= plan->list->asked_us || record_is_overtaken(plan, record) ||
+	    record_is_unnamed(plan, record))
 		return;
 	entry = record_entry(plan, record);
 	if (record_outlives(plan, record)) {
@@ -681,7 +693,8 @@ static gboolean ended_is_over(gpointer slot, gpointer value, gpointer list)
 {
 	const RdmadSlot *key = slot;
 
-	return !rdmad_pod_list_holder(list, key->resource, key->slot);
+	return !rdmad_pod_list_holder(list, key->resource, key->slot) &&
+	       !rdmad_pod_list_is_unnamed(list, key->resource, key->slot);
 }
 
 void rdmad_allocations_reconcile(RdmadAllocations *allocations, const RdmadPodList *list)

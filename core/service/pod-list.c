@@ -56,6 +56,7 @@ static RdmadPodList *list_new(void)
 	list->entries = g_ptr_array_new_with_free_func(pod_devices_free);
 	list->holders = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, NULL);
 	list->pods = rdmad_pods_set_new();
+	list->unnamed = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, NULL);
 	return list;
 }
 
@@ -65,6 +66,8 @@ void rdmad_pod_list_free(RdmadPodList *list)
 		return;
 	g_hash_table_unref(list->holders);
 	g_hash_table_unref(list->pods);
+	g_hash_table_unref(list->unnamed);
+	g_free(list->invalid);
 	g_clear_pointer(&list->logs, g_hash_table_unref);
 	g_free(list->kubelet);
 	g_ptr_array_unref(list->entries);
@@ -77,6 +80,13 @@ const RdmadPodDevices *rdmad_pod_list_holder(const RdmadPodList *list, const cha
 	const RdmadSlot key = { resource, id };
 
 	return g_hash_table_lookup(list->holders, &key);
+}
+
+gboolean rdmad_pod_list_is_unnamed(const RdmadPodList *list, const char *resource, const char *id)
+{
+	const RdmadSlot key = { resource, id };
+
+	return g_hash_table_contains(list->unnamed, &key);
 }
 
 void rdmad_pod_list_read_logs(RdmadPodList *list, const RdmadSysroot *root)
@@ -162,6 +172,25 @@ static void entry_add(RdmadPodList *list, const V1__PodResources *pod, const cha
 	holders_add(list, held);
 }
 
+static gboolean container_is_named(const V1__PodResources *pod,
+				   const V1__ContainerResources *container)
+{
+	return text_ok(pod->name) && text_ok(pod->namespace_) && text_ok(container->name);
+}
+
+/* Keeps the slots: their allocations are those of containers that kubelet lists. */
+static void unnamed_add(RdmadPodList *list, const V1__PodResources *pod, const char *container,
+			const GArray *slots)
+{
+	if (!list->invalid)
+		list->invalid =
+			g_strdup_printf("\"%.64s/%.64s\", container \"%.64s\"",
+					pod->namespace_ ?: "", pod->name ?: "", container ?: "");
+	for (guint i = 0; i < slots->len; i++)
+		g_hash_table_add(list->unnamed,
+				 rdmad_slot_dup(&g_array_index(slots, RdmadSlot, i)));
+}
+
 static gboolean container_add(RdmadPodList *list, const V1__PodResources *pod,
 			      const V1__ContainerResources *container, guint *n_ids, GError **error)
 {
@@ -173,6 +202,10 @@ static gboolean container_add(RdmadPodList *list, const V1__PodResources *pod,
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
 			    "podresources lists more than %u device ids", RDMAD_POD_LIST_MAX_IDS);
 		return FALSE;
+	}
+	if (!container_is_named(pod, container)) {
+		unnamed_add(list, pod, container->name, slots);
+		return TRUE;
 	}
 	for (guint from = 0, to; from < slots->len; from = to) {
 		for (to = from + 1; to < slots->len; to++)
@@ -188,19 +221,10 @@ static gboolean pod_add(RdmadPodList *list, const V1__PodResources *pod, guint *
 {
 	if (text_ok(pod->name) && text_ok(pod->namespace_))
 		rdmad_pods_set_add(list->pods, pod->namespace_, pod->name);
-	for (gsize i = 0; i < pod->n_containers; i++) {
-		const V1__ContainerResources *container = pod->containers[i];
-
-		if (!container->n_devices)
-			continue;
-		if (!text_ok(pod->name) || !text_ok(pod->namespace_) || !text_ok(container->name)) {
-			g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID,
-				    "podresources lists a pod with an invalid name");
+	for (gsize i = 0; i < pod->n_containers; i++)
+		if (pod->containers[i]->n_devices &&
+		    !container_add(list, pod, pod->containers[i], n_ids, error))
 			return FALSE;
-		}
-		if (!container_add(list, pod, container, n_ids, error))
-			return FALSE;
-	}
 	return TRUE;
 }
 

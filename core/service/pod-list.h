@@ -11,6 +11,9 @@ typedef struct {
 	GPtrArray *entries;  /* RdmadPodDevices */
 	GHashTable *holders; /* RdmadSlot -> RdmadPodDevices */
 	GHashTable *pods;    /* set of "namespace/pod", including pods without devices */
+	/* Set of RdmadSlot: of containers whose names are invalid, which are in no entry */
+	GHashTable *unnamed;
+	char *invalid;	  /* the first of these, for messages; NULL: none */
 	GHashTable *logs; /* set of the names of the pods' directories of logs; NULL: not known */
 	char *kubelet;	  /* identity of the kubelet, or NULL */
 	gint64 asked_us;  /* monotonic time before the request was sent */
@@ -34,5 +37,8 @@ GHashTable *rdmad_pods_set_new(void);
 void rdmad_pods_set_add(GHashTable *pods, const char *pod_namespace, const char *pod_name);
 gboolean rdmad_pods_set_has(GHashTable *pods, const char *pod_namespace, const char *pod_name);
 
+/* Returns NULL for a slot that nobody has, and for one of `unnamed`. */
 const RdmadPodDevices *rdmad_pod_list_holder(const RdmadPodList *list, const char *resource,
 					     const char *id);
+/* Returns whether the slot is one of `unnamed`: who holds it is not known. */
+gboolean rdmad_pod_list_is_unnamed(const RdmadPodList *list, const char *resource, const char *id);

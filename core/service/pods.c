@@ -149,8 +149,19 @@ static void waiters_notify(RdmadPods *pods, const GError *error)
 	g_array_set_size(pods->asking, 0);
 }
 
+/* Logs each name once, not with each list. */
+static void invalid_tell(const RdmadPodList *before, const RdmadPodList *now)
+{
+	if (now->invalid && g_strcmp0(now->invalid, before ? before->invalid : NULL))
+		rdmad_warn(
+			"podresources lists %s: this is no name, so the holder of its devices is "
+			"not known",
+			now->invalid);
+}
+
 static void list_take(RdmadPods *pods)
 {
+	invalid_tell(pods->list, pods->answer);
 	g_clear_pointer(&pods->retired, rdmad_pod_list_free);
 	pods->retired = pods->list;
 	pods->list = g_steal_pointer(&pods->answer);

@@ -162,6 +162,24 @@ static void test_a_allocation_ends_when_kubelet_no_longer_lists_it(AllocationsFi
 	}
 }
 
+/* Its slots are listed, but not whose they are. */
+static void test_an_entry_without_a_name_ends_no_allocation(AllocationsFixture *f,
+							    gconstpointer data)
+{
+	g_free(allocations_fixture_must_grant(f, "a"));
+	g_free(allocations_fixture_must_grant(f, "b"));
+	reconcile_at(f, "train-0=a train-1=b", 0);
+	reconcile_at(f, "=a train-1=b", 100 * SECOND);
+	reconcile_at(f, "=a", 200 * SECOND);
+	reconcile_at(f, "=a", 300 * SECOND);
+	reconcile_at(f, "=a", 400 * SECOND);
+	allocations_fixture_expect(f, "a=train-0");
+	reconcile_at(f, "", 500 * SECOND);
+	reconcile_at(f, "", 600 * SECOND);
+	reconcile_at(f, "", 700 * SECOND);
+	allocations_fixture_expect(f, "");
+}
+
 static void test_a_new_kubelet_is_given_time(AllocationsFixture *f, gconstpointer data)
 {
 	g_autoptr(RdmadPodList) list = rdmad_pod_list_parse(NULL, 0, NULL);
@@ -329,6 +347,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_pod_of_the_same_name_has_the_younger_allocation),
 	TEST(an_older_allocation_that_is_listed_replaces_none),
 	TEST(a_allocation_ends_when_kubelet_no_longer_lists_it),
+	TEST(an_entry_without_a_name_ends_no_allocation),
 	TEST(a_new_kubelet_is_given_time),
 	TEST(a_new_kubelet_does_not_know_what_the_old_one_showed),
 	TEST(loaded_allocations_are_given_time),

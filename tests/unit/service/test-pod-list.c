@@ -126,13 +126,36 @@ static void test_every_cut_of_a_message_is_refused_or_shorter(void)
 	g_assert_cmpuint(refused, >, size / 2);
 }
 
-static void test_a_pod_without_a_name_is_refused(void)
-{
-	g_autoptr(GBytes) bytes = pod_list_text_pack("=a");
-	g_autoptr(GError) error = NULL;
+typedef struct {
+	const char *name, *pod;
+} NameCase;
 
-	g_assert_null(parse_bytes(bytes, &error));
-	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID);
+static const NameCase bad_names[] = {
+	{ "none", "" },
+	{ "not-utf8", "a\xff" },
+	{ "too-long",
+	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" },
+};
+
+static void test_a_bad_name_spoils_only_its_entry(gconstpointer data)
+{
+	const NameCase *bad = data;
+	g_autofree char *text = g_strdup_printf("first=a %s=b,c last=d", bad->pod);
+	g_autoptr(GBytes) bytes = pod_list_text_pack(text);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(RdmadPodList) list = parse_bytes(bytes, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(list->entries->len, ==, 2);
+	g_assert_cmpstr(rdmad_pod_list_holder(list, "rdma/hca", "a")->pod_name, ==, "first");
+	g_assert_cmpstr(rdmad_pod_list_holder(list, "rdma/hca", "d")->pod_name, ==, "last");
+	g_assert_null(rdmad_pod_list_holder(list, "rdma/hca", "b"));
+	g_assert_true(rdmad_pod_list_is_unnamed(list, "rdma/hca", "b"));
+	g_assert_true(rdmad_pod_list_is_unnamed(list, "rdma/hca", "c"));
+	g_assert_false(rdmad_pod_list_is_unnamed(list, "rdma/hca", "a"));
+	g_assert_nonnull(strstr(list->invalid, "ns/"));
 }
 
 /* Returns `n` empty pods: two bytes each on the wire, a hundred in memory. */
@@ -174,7 +197,8 @@ const UnitTest unit_tests[] = {
 	TEST(the_first_listed_holds_a_slot),
 	TEST(a_whole_message_is_understood),
 	TEST(every_cut_of_a_message_is_refused_or_shorter),
-	TEST(a_pod_without_a_name_is_refused),
+	UNIT_CASES("/pod-list/a_bad_name_spoils_only_its_entry/", bad_names,
+		   test_a_bad_name_spoils_only_its_entry),
 	TEST(a_message_that_grows_without_bound_is_refused),
 	TEST(too_many_ids_are_refused),
 	{ 0 },
