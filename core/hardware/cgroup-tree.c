@@ -67,13 +67,18 @@ static void scan_below(RdmadCgroupTree *tree, const RdmadSysroot *root, const ch
 	}
 }
 
+static gboolean is_v2(const RdmadSysroot *root)
+{
+	return rdmad_sysroot_exists(root, MOUNT "/cgroup.controllers");
+}
+
 RdmadCgroupTree *rdmad_cgroup_tree_scan(const RdmadSysroot *root)
 {
 	RdmadCgroupTree *tree = g_new0(RdmadCgroupTree, 1);
 
 	tree->pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	tree->parents = g_ptr_array_new_with_free_func(g_free);
-	if (rdmad_sysroot_exists(root, MOUNT "/cgroup.controllers")) {
+	if (is_v2(root)) {
 		scan_below(tree, root, MOUNT, DEPTH);
 		return tree;
 	}
@@ -92,6 +97,72 @@ void rdmad_cgroup_tree_free(RdmadCgroupTree *tree)
 	g_hash_table_unref(tree->pods);
 	g_ptr_array_unref(tree->parents);
 	g_free(tree);
+}
+
+/* ---- the cgroup of one pod ---- */
+
+static gboolean has_controller(const RdmadSysroot *root, const char *controller)
+{
+	g_autofree char *hierarchy = g_build_filename(MOUNT, controller, NULL);
+	g_autofree char *text = rdmad_sysroot_read(root, MOUNT "/cgroup.controllers", NULL);
+	g_auto(GStrv) names = g_strsplit_set(text ? text : "", " \n", -1);
+
+	return text ? g_strv_contains((const char *const *)names, controller)
+		    : rdmad_sysroot_exists(root, hierarchy);
+}
+
+/* Returns the path of the same cgroup in another hierarchy of v1: the one of `path` is the first directory. */
+static char *path_with(const char *path, const char *controller)
+{
+	return g_build_filename(MOUNT, controller, strchr(path + strlen(MOUNT "/"), '/'), NULL);
+}
+
+char *rdmad_cgroup_pod_find(const RdmadSysroot *root, const char *uid, const char *controller,
+			    GError **error)
+{
+	g_autoptr(RdmadCgroupTree) tree = NULL;
+	g_autofree char *path = NULL;
+	gboolean has;
+
+	rdmad_sysroot_passing_error();
+	has = has_controller(root, controller);
+	tree = rdmad_cgroup_tree_scan(root);
+	path = g_strdup(g_hash_table_lookup(tree->pods, uid));
+	if (path && !is_v2(root)) {
+		g_autofree char *of_controller = path_with(path, controller);
+
+		g_free(path);
+		path = rdmad_sysroot_exists(root, of_controller) ? g_steal_pointer(&of_controller)
+								 : NULL;
+	}
+	if (has && path)
+		return g_steal_pointer(&path);
+	if (rdmad_sysroot_passing_error())
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED,
+			    "the cgroups of pods cannot be read now");
+	else if (!has)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+			    "/" MOUNT " has no %s controller", controller);
+	else
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND,
+			    "no cgroup of pod %.64s below /" MOUNT, uid);
+	return NULL;
+}
+
+gboolean rdmad_cgroup_enable(const RdmadSysroot *root, const char *path, const char *controller,
+			     GError **error)
+{
+	g_autofree char *enable = g_strconcat("+", controller, NULL);
+	const char *below = path + strlen(MOUNT);
+
+	for (; below; below = strchr(below + 1, '/')) {
+		g_autofree char *above = g_strndup(path, (gsize)(below - path));
+		g_autofree char *control = g_strconcat(above, "/cgroup.subtree_control", NULL);
+
+		if (!rdmad_sysroot_write(root, control, enable, error))
+			return FALSE;
+	}
+	return TRUE;
 }
 
 static RdmadCgroupState state_of_error(const GError *error)

@@ -273,6 +273,42 @@ class LimitsTest(PreStartCase):
         self.check_limit(f"kubelet/kubepods/besteffort/pod{UID}", self.LIMITS,
                          "hca_handle=20 hca_object=3000")
 
+    def test_a_cgroup_root_of_kubelet(self):
+        self.check_limit(f"nodes.slice/kubepods/burstable/pod{UID}", self.LIMITS, "hca_handle=20 hca_object=3000")
+
+    def test_cgroup_v1_has_a_hierarchy_for_the_controller(self):
+        for controller in ("systemd", "memory", "rdma"):
+            os.makedirs(self.cgroup(controller, self.SLICE))
+        open(self.cgroup("rdma", self.SLICE, "rdma.max"), "w").close()
+        self.start()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        self.assertIn("hca_handle=20 hca_object=3000", self.read("rdma", self.SLICE, "rdma.max"))
+        self.assertEqual(self.limit_problems(), [])
+
+    def limit_problems(self):
+        return [finding["text"] for finding in self.findings()
+                if finding["level"] == "problem" and "RDMA limits" in finding["text"]]
+
+    def test_the_problem_of_a_pod_without_its_limits_ends_with_them(self):
+        self.make_cgroups(self.SLICE, controllers="cpu memory")
+        self.start()
+        grant = self.kubelet.allocate("ml/a", HCA, 1)
+        [text] = self.limit_problems()
+        self.assertIn("ml/a", text)
+        self.assertIn("no rdma controller", text)
+        with open(self.cgroup("cgroup.controllers"), "w") as file:
+            file.write("cpu memory rdma\n")
+        self.endpoint().start_call(grant.ids).result(PATIENCE)      # the container starts again
+        self.assertEqual(self.limit_problems(), [])
+
+    def test_a_runtime_that_does_not_answer_is_a_problem_of_the_pod(self):
+        self.make_cgroups(self.SLICE)
+        self.both(self.config(resource=self.LIMITS))
+        self.wait_ready()
+        self.kubelet.allocate("ml/a", HCA, 1)
+        [text] = self.limit_problems()
+        self.assertIn("ml/a runs without", text)
+
     def test_the_controller_is_handed_down(self):
         self.make_cgroups(self.SLICE, with_file=False)
         self.start()

@@ -25,3 +25,14 @@ RDMAD_API gboolean rdmad_cgroup_pod_parse(const char *text, RdmadCgroupPod *pod)
 RDMAD_API gboolean rdmad_cgroup_pod_directory(const char *name, char *uid);
 /* The same for the path of the directory. */
 RDMAD_API gboolean rdmad_cgroup_pod_path(const char *path, char *uid);
+
+/* Returns the path of a pod's cgroup with this controller, relative to the sysroot; g_free().  Cgroup v2 has one
+ * cgroup for all controllers, v1 a hierarchy for each.  Blocks; call it on a worker.
+ * RDMAD_ERROR_UNAVAILABLE: there is no such controller; RDMAD_ERROR_NOT_FOUND: the pod has no cgroup;
+ * RDMAD_ERROR_FAILED: not all could be read. */
+RDMAD_API char *rdmad_cgroup_pod_find(const RdmadSysroot *root, const char *uid,
+				      const char *controller, GError **error);
+/* Enables a controller of cgroup v2 in all cgroups above this one, from the root down: a cgroup can only pass
+ * on what its parent passed to it.  RDMAD_ERROR_FAILED. */
+RDMAD_API gboolean rdmad_cgroup_enable(const RdmadSysroot *root, const char *path,
+				       const char *controller, GError **error);

@@ -31,6 +31,7 @@ struct PreStart {
 	const GpuIds *gpu_ids;
 	const Delivery *delivery;
 	GPtrArray *starts;	  /* of Start, the oldest first */
+	GHashTable *unlimited;	  /* id of an allocation -> why its pod has no limits */
 	guint64 queries, answers; /* of podresources */
 };
 
@@ -46,6 +47,7 @@ typedef struct {
 	RdmadPreparation *preparation;
 	CriQuery *query;
 	CriSandbox sandbox; /* while the limits are written */
+	gboolean is_limited;
 	RdmadJob *job;
 } Start;
 
@@ -83,6 +85,37 @@ static char *start_pod(const Start *start)
 			       : NULL;
 }
 
+static const RdmadAllocation *start_allocation(const Start *start)
+{
+	return rdmad_allocations_by_slot(rdmad_module_allocations(start->owner->self),
+					 start->settings->name, start->slot);
+}
+
+static gboolean has_limits(const ResourceSettings *settings)
+{
+	return settings->limits.hca_handle || settings->limits.hca_object;
+}
+
+static gboolean allocation_has_ended(gpointer id, gpointer why, gpointer data)
+{
+	const PreStart *pre_start = data;
+
+	return !rdmad_allocations_lookup(rdmad_module_allocations(pre_start->self), id);
+}
+
+/* `why` NULL: the pod has its limits. */
+static void start_note_limits(const Start *start, const char *why)
+{
+	PreStart *pre_start = start->owner;
+	const RdmadAllocation *allocation = start_allocation(start);
+
+	g_hash_table_foreach_remove(pre_start->unlimited, allocation_has_ended, pre_start);
+	if (allocation && why)
+		g_hash_table_replace(pre_start->unlimited, g_strdup(allocation->id), g_strdup(why));
+	else if (allocation)
+		g_hash_table_remove(pre_start->unlimited, allocation->id);
+}
+
 static void start_warn(const Start *start, const char *kind, const char *what, const char *why)
 {
 	g_autofree char *pod = start_pod(start);
@@ -92,6 +125,8 @@ static void start_warn(const Start *start, const char *kind, const char *what, c
 			     &about, "%s of %s starts, %s: %s",
 			     start->container ? start->container : "a container",
 			     pod ? pod : "an unknown pod", what, why);
+	if (has_limits(start->settings) && !start->is_limited)
+		start_note_limits(start, why);
 }
 
 static void start_refuse(Start *start)
@@ -142,12 +177,6 @@ static void start_timed_out(gpointer data)
 				      : "kubelet or the container runtime took too long to "
 					"identify its pod");
 	start_allow(start);
-}
-
-static const RdmadAllocation *start_allocation(const Start *start)
-{
-	return rdmad_allocations_by_slot(rdmad_module_allocations(start->owner->self),
-					 start->settings->name, start->slot);
 }
 
 /* ---- the order of the NICs ---- */
@@ -276,11 +305,6 @@ static void start_prepare(Start *start, const CriSandbox *reported)
 
 /* ---- responses of the runtime ---- */
 
-static gboolean has_limits(const ResourceSettings *settings)
-{
-	return settings->limits.hca_handle || settings->limits.hca_object;
-}
-
 static gboolean needs_runtime(const ResourceSettings *settings)
 {
 	return settings->host_network_only || has_limits(settings);
@@ -291,8 +315,11 @@ static void limits_done(gpointer result, const GError *error, gpointer data)
 	Start *start = data;
 
 	start->job = NULL;
+	start->is_limited = !error;
 	if (error)
 		start_warn(start, "rdma-limits", "without its RDMA limits", error->message);
+	else
+		start_note_limits(start, NULL);
 	start_prepare(start, &start->sandbox);
 }
 
@@ -471,12 +498,36 @@ gboolean pre_start_wanted(const PreStart *pre_start, const ResourceSettings *res
 
 /* ---- doctor ---- */
 
+static void unlimited_doctor(const PreStart *pre_start, const ResourceSettings *resource,
+			     json_t *findings)
+{
+	RdmadAllocations *allocations = rdmad_module_allocations(pre_start->self);
+	GHashTableIter iter;
+	gpointer id, why;
+
+	g_hash_table_iter_init(&iter, pre_start->unlimited);
+	while (g_hash_table_iter_next(&iter, &id, &why)) {
+		const RdmadAllocation *allocation = rdmad_allocations_lookup(allocations, id);
+		g_autofree char *text = NULL;
+
+		if (!allocation || !g_str_equal(allocation->resource, resource->name))
+			continue;
+		text = g_strdup_printf("%s/%s runs without its RDMA limits: %s",
+				       allocation->pod_namespace ?: "an unknown pod",
+				       allocation->pod_name ?: allocation->id, (char *)why);
+		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, resource->name, text,
+				 "the limits are set when a container starts: mend this, and "
+				 "restart the pod");
+	}
+}
+
 void pre_start_doctor(const PreStart *pre_start, const ResourceSettings *resource, json_t *findings)
 {
 	g_autofree char *socket = cri_socket(pre_start->cri_socket);
 	g_autofree char *text = NULL;
 	struct stat info;
 
+	unlimited_doctor(pre_start, resource, findings);
 	if (!needs_runtime(resource))
 		return;
 	if (!socket)
@@ -499,6 +550,7 @@ PreStart *pre_start_new(RdmadModule *self, const PluginSettings *settings)
 
 	pre_start->self = self;
 	pre_start->starts = g_ptr_array_new_with_free_func(start_free);
+	pre_start->unlimited = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	pre_start_configure(pre_start, settings);
 	return pre_start;
 }
@@ -527,6 +579,7 @@ void pre_start_stop(PreStart *pre_start)
 void pre_start_free(PreStart *pre_start)
 {
 	g_ptr_array_unref(pre_start->starts);
+	g_hash_table_unref(pre_start->unlimited);
 	g_free(pre_start->cri_socket);
 	g_free(pre_start);
 }

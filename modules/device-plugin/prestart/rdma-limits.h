@@ -6,9 +6,8 @@
  * a device count as hca_handle, queue pairs, completion queues, memory regions and so on as
  * hca_object.  The limit is removed with the cgroup of the pod.
  *
- * Needs cgroup2 and the controller; it is enabled in the cgroups above the pod's where necessary.
- * Kubelet makes the cgroups in kubepods.slice (systemd) or kubepods (cgroupfs), in kind below
- * kubelet.slice or kubelet.  Source: Documentation/admin-guide/cgroup-v2.rst, "RDMA".
+ * Needs the controller, of cgroup v2 or v1.  That of v2 is enabled in the cgroups above the pod's where
+ * necessary.  Sources: Documentation/admin-guide/cgroup-v2.rst, "RDMA", and cgroup-v1/rdma.rst.
  */
 #pragma once
 
@@ -18,17 +17,11 @@
 
 #include "settings.h"
 
-/* Returns the directory of a pod's cgroup, relative to the root
- * ("sys/fs/cgroup/kubepods.slice/..."); g_free().  RDMAD_ERROR_INVALID: not a UID;
- * RDMAD_ERROR_NOT_FOUND. */
-char *rdma_limits_directory(const RdmadSysroot *root, const char *pod_uid, GError **error);
-
 /* Returns a line of rdma.max: "mlx5_0 hca_handle=10 hca_object=max". */
 char *rdma_limits_line(const char *device, const RdmaLimits *limits);
 
 /* Writes the limits of a pod on these devices (by name).  Blocks; runs on a worker.
- * RDMAD_ERROR_UNAVAILABLE: no such controller; RDMAD_ERROR_INVALID, RDMAD_ERROR_NOT_FOUND,
- * RDMAD_ERROR_FAILED. */
+ * Errors as rdmad_cgroup_pod_find(), and RDMAD_ERROR_FAILED. */
 gboolean rdma_limits_write(const RdmadSysroot *root, const char *pod_uid, char *const *devices,
 			   const RdmaLimits *limits, GError **error);
 

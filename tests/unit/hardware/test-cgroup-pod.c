@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rdmad/cgroup-pod.h>
+#include <rdmad/error.h>
+
+#include "hardware/sysroot.h"
+#include "../scratch.h"
+#include "../support/descriptors.h"
 #include "../support/unit.h"
 
 #define UID    "0e7f1ca3-1b2c-4d5e-8f90-a1b2c3d4e5f6"
@@ -110,10 +115,101 @@ static void test_a_file_may_end_anywhere(void)
 	}
 }
 
+/* ---- the cgroup of a pod ---- */
+
+typedef struct {
+	const char *name, *cgroup, *uid;
+	const char *files; /* directories besides the cgroup, and "controllers" for v2 */
+	const char *found; /* NULL: an error */
+	int code;
+} FindCase;
+
+#define FIND_UID  "1c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11"
+#define FIND_UNIT "1c8b5f0e_8a5e_4a3c_9a57_0e7d3c1f2b11"
+#define ROOT	  "sys/fs/cgroup/"
+#define UNITS	  "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" FIND_UNIT ".slice"
+#define V2(name, path, uid)                                                                        \
+	{                                                                                          \
+		name, ROOT path, uid, "controllers", ROOT path                                     \
+	}
+
+static const FindCase finds[] = {
+	V2("systemd", UNITS, FIND_UID),
+	V2("cgroupfs", "kubepods/pod" FIND_UID, FIND_UID),
+	V2("kind", "kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" FIND_UNIT ".slice",
+	   FIND_UID),
+	V2("kind-cgroupfs", "kubelet/kubepods/besteffort/pod" FIND_UID, FIND_UID),
+	V2("cgroup-root", "nodes/kubepods/burstable/pod" FIND_UID, FIND_UID),
+	V2("cgroup-root-of-two",
+	   "a.slice/a-b.slice/a-b-kubepods.slice/a-b-kubepods-pod" FIND_UNIT ".slice", FIND_UID),
+	V2("static-pod", "kubepods/burstable/pod0123456789abcdef0123456789abcdef",
+	   "0123456789abcdef0123456789abcdef"),
+	{ "v1", ROOT "systemd/" UNITS, FIND_UID, ROOT "rdma/" UNITS, ROOT "rdma/" UNITS },
+	{ "v1-cgroupfs", ROOT "pids/nodes/kubepods/pod" FIND_UID, FIND_UID,
+	  ROOT "rdma/nodes/kubepods/pod" FIND_UID, ROOT "rdma/nodes/kubepods/pod" FIND_UID },
+	{ "v1-joined", ROOT "cpu,cpuacct/kubepods/pod" FIND_UID, FIND_UID,
+	  ROOT "rdma/kubepods/pod" FIND_UID, ROOT "rdma/kubepods/pod" FIND_UID },
+	{ "v1-without-the-pod", ROOT "systemd/" UNITS, FIND_UID, ROOT "rdma/kubepods.slice", NULL,
+	  RDMAD_ERROR_NOT_FOUND },
+	{ "v1-without-the-controller", ROOT "systemd/" UNITS, FIND_UID, ROOT "memory", NULL,
+	  RDMAD_ERROR_UNAVAILABLE },
+	{ "v2-without-the-controller", ROOT UNITS, FIND_UID, "other-controllers", NULL,
+	  RDMAD_ERROR_UNAVAILABLE },
+	{ "another-pod", ROOT "kubepods/pod2c8b5f0e-8a5e-4a3c-9a57-0e7d3c1f2b11", FIND_UID,
+	  "controllers", NULL, RDMAD_ERROR_NOT_FOUND },
+	{ "a-path", ROOT UNITS, "../../system.slice", "controllers", NULL, RDMAD_ERROR_NOT_FOUND },
+	{ "nothing", ROOT UNITS, "", "controllers", NULL, RDMAD_ERROR_NOT_FOUND },
+};
+
+static void test_find(gconstpointer data)
+{
+	const FindCase *one = data;
+	g_autofree char *dir = g_dir_make_tmp("rdmad-cgroup-XXXXXX", NULL);
+	g_autofree char *cgroup = g_build_filename(dir, one->cgroup, NULL);
+	g_autofree char *file = g_build_filename(dir, ROOT "cgroup.controllers", NULL);
+	g_autofree char *more = g_build_filename(dir, one->files, NULL);
+	g_autofree char *found = NULL;
+	g_autoptr(GError) error = NULL;
+	RdmadSysroot *root;
+
+	g_assert_cmpint(g_mkdir_with_parents(cgroup, 0700), ==, 0);
+	if (g_str_equal(one->files, "controllers"))
+		g_assert_true(g_file_set_contents(file, "cpu memory rdma\n", -1, NULL));
+	else if (g_str_equal(one->files, "other-controllers"))
+		g_assert_true(g_file_set_contents(file, "cpu memory rdmax\n", -1, NULL));
+	else
+		g_assert_cmpint(g_mkdir_with_parents(more, 0700), ==, 0);
+	root = rdmad_sysroot_new(dir, &error);
+	g_assert_no_error(error);
+	found = rdmad_cgroup_pod_find(root, one->uid, "rdma", &error);
+	g_assert_cmpstr(found, ==, one->found);
+	if (!one->found)
+		g_assert_error(error, RDMAD_ERROR, one->code);
+	rdmad_sysroot_free(root);
+	scratch_free(g_steal_pointer(&dir));
+}
+
+/* Without a free descriptor, nothing is known about the pod's cgroup. */
+static void test_what_cannot_be_looked_for_is_not_missing(void)
+{
+	g_autoptr(GError) error = NULL;
+	RdmadSysroot *root = rdmad_sysroot_new(NULL, &error);
+	rlim_t before;
+
+	g_assert_no_error(error);
+	before = limit_descriptors(0);
+	g_assert_null(rdmad_cgroup_pod_find(root, FIND_UID, "rdma", &error));
+	limit_descriptors(before);
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
+	rdmad_sysroot_free(root);
+}
+
 #define TEST(name) UNIT_TEST("/cgroup-pod/" #name, test_##name)
 
 const UnitTest unit_tests[] = {
 	TEST(a_process_is_of_the_pod_whose_cgroup_it_is_in),
 	TEST(a_file_may_end_anywhere),
+	UNIT_CASES("/cgroup-pod/find/", finds, test_find),
+	TEST(what_cannot_be_looked_for_is_not_missing),
 	{ 0 },
 };
