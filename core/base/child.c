@@ -36,7 +36,7 @@ struct RdmadChild {
 	char *program;
 	pid_t pid; /* also the process group */
 	int pidfd;
-	int cgroup; /* descriptor; -1: none */
+	RdmadChildCgroup cgroup;
 	char *cgroup_name;
 	int failure; /* pipe from which a Failure before execve() is read */
 	RdmadEvent *ended, *timer;
@@ -62,7 +62,7 @@ typedef struct {
 	int go, gate;	/* a pipe; the child waits for one byte */
 	int host;	/* pidfd of PID 1; -1: not on the host */
 	int namespaces; /* of PID 1, to be entered */
-	int cgroup;	/* borrowed; -1: none */
+	const RdmadChildCgroup *cgroup;
 } Launch;
 
 static void launch_clear(Launch *launch)
@@ -292,6 +292,7 @@ static void child_ended(int fd, RdmadIo ready, gpointer data)
 	RdmadChildResult result = { .exit_status = -1 };
 	siginfo_t info = { 0 };
 
+	result.out_of_memory = rdmad_child_cgroup_is_oom(&child->cgroup);
 	/* Kill the rest of the group before reaping the leader, which frees the group's number. */
 	child_signal(child, SIGKILL);
 	rdmad_child_cgroup_end(&child->cgroup, child->cgroup_name);
@@ -378,8 +379,8 @@ static gboolean launch_place(Launch *launch, RdmadChild *child, GError **error)
 		child->cgroup_name = g_strdup(spec->cgroup);
 		if (!rdmad_child_cgroup_open(spec->cgroup, &child->cgroup, error))
 			return FALSE;
-		launch->cgroup = child->cgroup;
 	}
+	launch->cgroup = &child->cgroup;
 	if (!spec->on_host)
 		return TRUE;
 	launch->host = pidfd_open(1, 0);
@@ -450,13 +451,14 @@ RdmadChild *rdmad_child_start(RdmadLoop *loop, RdmadModule *owner, const RdmadCh
 			      RdmadChildDone done, gpointer data, GError **error)
 {
 	g_autoptr(RdmadChild) child = g_new0(RdmadChild, 1);
-	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1, -1, -1, -1, 0, -1 };
+	g_auto(Launch) launch = { spec, getpid(), -1, -1, -1, -1, -1, -1, -1, 0, NULL };
 	const gsize max = spec->output_max ?: RDMAD_CHILD_OUTPUT_MAX;
 
 	g_assert(spec->argv && spec->argv[0] && spec->argv[0][0] == '/');
 	child->loop = loop;
 	child->program = g_strdup(spec->argv[0]);
-	child->pidfd = child->failure = child->cgroup = -1;
+	child->pidfd = child->failure = -1;
+	child->cgroup = RDMAD_CHILD_NO_CGROUP;
 	child->grace_ms = spec->grace_ms ?: RDMAD_CHILD_GRACE_MS;
 	child->done = done;
 	child->data = data;

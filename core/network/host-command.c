@@ -154,6 +154,9 @@ static void result_check(const HostTask *task, const RdmadChildResult *result, c
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_TIMEOUT,
 			    "%s did not end within %" G_GUINT64_FORMAT " s and was killed%s%s",
 			    name, program_timeout(task) / 1000, colon, line);
+	else if (result->out_of_memory && (result->signal || result->exit_status != 0))
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT,
+			    "%s was killed, out of memory%s%s", name, colon, line);
 	else if (result->signal)
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED, "%s was ended by signal %d%s%s",
 			    name, result->signal, colon, line);

@@ -28,8 +28,9 @@ typedef struct {
 	 * the node if rdmad is in a container.  `argv` and `cgroup` are paths there. */
 	gboolean on_host;
 	/* Name of a cgroup for this child alone, at the top of the cgroup v2 tree or in systemd's
-	 * system.slice: outside the limits of rdmad's own.  Where the kernel has none or refuses it, the
-	 * child runs without; after another error it is not started.  NULL: none. */
+	 * system.slice: outside the limits of rdmad's own.  With the memory controller of cgroup v1 it is in that
+	 * hierarchy, too.  Where the kernel has none or refuses it, the child runs without; after another error
+	 * it is not started.  NULL: none. */
 	const char *cgroup;
 	gboolean survives; /* the end of rdmad does not kill the program, which may be half-way */
 	guint deadline_ms; /* from the start to SIGTERM; 0: none */
@@ -51,6 +52,8 @@ typedef struct {
 	int exit_status;    /* -1: it did not exit */
 	int signal;	    /* the signal that ended it; 0: none */
 	gboolean timed_out; /* the deadline passed, however the child ended */
+	/* The kernel has killed a process of its cgroup for lack of memory; only of a child with `cgroup`. */
+	gboolean out_of_memory;
 	RdmadChildOutput output, errors;
 } RdmadChildResult;
 

@@ -45,7 +45,11 @@ static void doctor_failed(const ErdmaDriverView *view, const ErdmaDriverSettings
 	g_autofree char *advice = NULL;
 	const gboolean loaded = view->facts && view->facts->module == ERDMA_MODULE_LIVE;
 
-	if (loaded)
+	if (view->out_of_memory)
+		advice = g_strdup(
+			"the node has too little free memory, or the limit of rdmad's own cgroup "
+			"applies: raise that limit (resources.limits.memory of the chart)");
+	else if (loaded)
 		advice = g_strdup("end the pods and processes that use it, or set prefer_driver to "
 				  "the mode that it has; it goes on working in that mode");
 	else if (view->facts && view->facts->file == RDMAD_KERNEL_MODULE_MISSING)

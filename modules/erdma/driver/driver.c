@@ -49,6 +49,7 @@ struct ErdmaDriver {
 	gboolean blocked;
 	ErdmaFacts blocked_facts;
 	char *step_failure; /* error of the last step, reported after the facts are read again */
+	gboolean out_of_memory; /* that step was killed for lack of memory */
 	guint failures;
 	guint retry_ms; /* the timer's delay while a retry is scheduled */
 
@@ -104,6 +105,7 @@ static void driver_forget(ErdmaDriver *driver)
 	driver->last = ERDMA_DO_NOTHING;
 	driver->blocked = FALSE;
 	g_clear_pointer(&driver->step_failure, g_free);
+	driver->out_of_memory = FALSE;
 	for (guint i = 0; i < ERDMA_COMPANION_COUNT; i++)
 		g_clear_pointer(&driver->companion_problems[i], g_free);
 }
@@ -125,8 +127,10 @@ static void driver_fail(ErdmaDriver *driver, const char *reason)
 	driver_set_state(driver, ERDMA_DRIVER_FAILED, reason);
 }
 
-static void driver_step_failed(ErdmaDriver *driver, const char *reason)
+/* `error` NULL: the step did not begin. */
+static void driver_step_failed(ErdmaDriver *driver, const char *reason, const GError *error)
 {
+	driver->out_of_memory = g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_LIMIT);
 	g_free(driver->step_failure);
 	driver->step_failure = g_strdup(reason);
 	driver_look(driver);
@@ -191,7 +195,7 @@ static void install_done(const char *output, const GError *error, gpointer data)
 	if (error) {
 		g_autofree char *reason = g_strdup_printf("the installer: %s", error->message);
 
-		driver_step_failed(driver, reason);
+		driver_step_failed(driver, reason, error);
 	} else {
 		driver_look(driver);
 	}
@@ -229,7 +233,7 @@ static void load_done(const char *output, const GError *error, gpointer data)
 	erdma_driver_stats_loaded(driver->stats, driver->last_module,
 				  driver->last == ERDMA_DO_UNLOAD, error);
 	if (error && companion == ERDMA_COMPANION_COUNT) {
-		driver_step_failed(driver, error->message);
+		driver_step_failed(driver, error->message, error);
 		return;
 	}
 	if (error)
@@ -272,7 +276,7 @@ static void users_listed(char *const *who, gpointer data)
 				 "in use: %s",
 				 driver->settings->module, erdma_mode_names[driver->facts.mode],
 				 erdma_mode_names[driver->preferred], names);
-	driver_step_failed(driver, reason);
+	driver_step_failed(driver, reason, NULL);
 }
 
 static void driver_unload(ErdmaDriver *driver)
@@ -572,6 +576,7 @@ ErdmaDriverView erdma_driver_view(const ErdmaDriver *driver)
 		.state = driver->state,
 		.reason = driver->reason,
 		.output = driver->output,
+		.out_of_memory = driver->out_of_memory,
 		.facts = driver->has_facts ? &driver->facts : NULL,
 		.companion_problems = (const char *const *)driver->companion_problems,
 		.preferred = driver->preferred,

@@ -30,6 +30,7 @@ typedef struct {
 	ErdmaDriverState state;
 	const char *reason;	 /* reason of the state; NULL: none */
 	const char *output;	 /* last lines of the last failed program; NULL: none */
+	gboolean out_of_memory;	 /* FAILED because the kernel killed the program, out of memory */
 	const ErdmaFacts *facts; /* NULL: not read yet */
 	/* Errors of the modules loaded beside the driver, by ErdmaCompanion; NULL: none. */
 	const char *const *companion_problems;

@@ -21,7 +21,7 @@ typedef struct {
 	RdmadLoop *loop;
 	guint done;
 	int exit_status, signal, code; /* code of the error; -1: none */
-	gboolean timed_out;
+	gboolean timed_out, out_of_memory;
 	char *output, *errors;
 	gsize output_size;
 	guint64 output_lost;
@@ -56,6 +56,9 @@ static void on_done(const RdmadChildResult *result, const GError *error, gpointe
 		f->exit_status = result->exit_status;
 		f->signal = result->signal;
 		f->timed_out = result->timed_out;
+		f->out_of_memory = result->out_of_memory;
+		g_free(f->output);
+		g_free(f->errors);
 		f->output = g_strdup(result->output.bytes);
 		f->output_size = result->output.size;
 		f->output_lost = result->output.lost;
@@ -256,6 +259,11 @@ static void test_nothing_leaves_a_cgroup(Fixture *f, gconstpointer data)
 	reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	run(f, script, (RdmadChildSpec){ .cgroup = CGROUP });
 	if (strstr(f->output, "/" CGROUP)) {
+		const char *memory = strstr(f->output, ":memory:");
+
+		/* The memory controller of version 1 has a hierarchy of its own. */
+		if (memory)
+			g_assert_true(g_str_has_prefix(memory, ":memory:/" CGROUP "\n"));
 		g_assert_cmpint(fcntl(reader, F_SETFL, 0), ==, 0);
 		g_assert_cmpint(read(reader, &byte, 1), ==,
 				0); /* until the last writer has ended */
@@ -266,6 +274,41 @@ static void test_nothing_leaves_a_cgroup(Fixture *f, gconstpointer data)
 	}
 	g_remove(fifo);
 	g_rmdir(dir);
+}
+
+#define MEMORY                                                                                     \
+	"m=$(sed -n 's,^[0-9]*:memory:,/sys/fs/cgroup/memory,p' /proc/self/cgroup); "              \
+	"v=/sys/fs/cgroup$(sed -n 's,^0::,,p' /proc/self/cgroup); "                                \
+	"if [ -n \"$m\" ]; then echo 32M >$m/memory.limit_in_bytes; else echo 32M "                \
+	">$v/memory.max; fi || exit 77; "
+
+/* The shell reports that the kernel has killed its command; a signal alone does not mean that memory ran out. */
+static void test_a_lack_of_memory_is_told_from_other_ends(Fixture *f, gconstpointer data)
+{
+	static const struct {
+		const char *script;
+		gboolean out_of_memory;
+	} cases[] = {
+		{ MEMORY "dd if=/dev/zero of=/dev/null bs=150M count=1; exit $?", TRUE },
+		{ MEMORY "kill -9 $$", FALSE },
+		{ MEMORY "exit 137", FALSE },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		run(f, "cat /proc/self/cgroup", (RdmadChildSpec){ .cgroup = CGROUP });
+		if (!strstr(f->output, "/" CGROUP)) {
+			g_test_skip("no cgroup that this test may change");
+			return;
+		}
+		f->done = 0;
+		run(f, cases[i].script, (RdmadChildSpec){ .cgroup = CGROUP });
+		if (f->exit_status == 77) {
+			g_test_skip("no memory controller in the child's cgroup");
+			return;
+		}
+		g_assert_cmpint(f->out_of_memory, ==, cases[i].out_of_memory);
+		f->done = 0;
+	}
 }
 
 static void test_a_child_on_the_host_has_the_namespaces_of_pid_1(Fixture *f, gconstpointer data)
@@ -379,6 +422,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_descriptor_that_is_no_namespace_is_an_error),
 	TEST(a_child_runs_in_the_namespace_that_it_was_given),
 	TEST(nothing_leaves_a_cgroup),
+	TEST(a_lack_of_memory_is_told_from_other_ends),
 	TEST(a_child_on_the_host_has_the_namespaces_of_pid_1),
 	TEST(a_cancelled_child_is_not_reported),
 	TEST(a_child_goes_with_its_owner),
