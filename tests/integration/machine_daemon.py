@@ -24,14 +24,16 @@ class Daemon:
     """rdmad on a machine of tests/machines; only commands ask it anything.
 
     With a configuration, its modules run instead of one that does nothing; names are for the machine
-    ("RAILS=64").  With a root it looks at that instead of a machine of its own."""
+    ("RAILS=64").  With a root it looks at that instead of a machine of its own, and with a directory of a
+    kubelet at that one."""
 
-    def __init__(self, machine, config=None, names=(), root=None):
+    def __init__(self, machine, config=None, names=(), root=None, kubelet=None):
         self.directory = tempfile.TemporaryDirectory(prefix="rdmad-test-")
         # rdmad takes modules only from directories that nobody else may write to.
         os.chmod(self.directory.name, 0o755)
         self.root = os.path.join(self.directory.name, "machine")
         self.sysroot = root or self.root
+        self.kubelet_dir = kubelet or os.path.join(self.directory.name, "kubelet")
         if machine:
             subprocess.run([EXPAND, machine, self.root, *names], check=True)
         else:
@@ -53,7 +55,7 @@ class Daemon:
             [RDMAD, *self.what, "--module-dir", MODULES, "--sysroot", self.sysroot,
              "--run-dir", os.path.dirname(self.socket),
              "--state-dir", os.path.join(self.directory.name, "state"),
-             "--kubelet-dir", os.path.join(self.directory.name, "kubelet")],
+             "--kubelet-dir", self.kubelet_dir],
             stderr=self.log)
         end = time.monotonic() + PATIENCE
         while not listens(self.socket):

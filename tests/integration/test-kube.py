@@ -23,6 +23,7 @@ from control_socket import Connection  # noqa: E402
 from fake_api_server import ApiServer, Authority, Wire  # noqa: E402
 from machine_changes import Machine, post  # noqa: E402
 from machine_daemon import Daemon  # noqa: E402
+from ports import free_port  # noqa: E402
 import tap  # noqa: E402
 from fake import Kubelet  # noqa: E402
 
@@ -830,6 +831,52 @@ class Events(KubeCase):
         [event] = until(self.events, "the event")
         self.assertEqual(event["count"], 2)
         self.assertEqual(self.server.count("create"), before + 1)
+
+
+class Idle(KubeCase):
+    """Nothing happens: nothing wakes rdmad, in any of its threads."""
+
+    QUIET_S = 4
+    MODULES = """device-plugin = { resources = ( { name = "rdma/hca"; } ); }; nccl = { }; cni = { };
+        metrics = { listen = "127.0.0.1:%d"; };
+        erdma = { driver = { load_with = "none"; }; smc = { mode = "%s"; survey = "1s"; }; };"""
+
+    def switches(self):
+        """Times that a thread went to sleep, and so was awake."""
+        total = 0
+        for path in Path(f"/proc/{self.daemon.process.pid}/task").glob("*/status"):
+            [line] = [line for line in path.read_text().splitlines() if line.startswith("voluntary_ctxt_switches")]
+            total += int(line.split()[1])
+        return total
+
+    def is_quiet(self):
+        before = self.switches()
+        time.sleep(self.QUIET_S)
+        return self.switches() == before
+
+    def check(self, machine, smc):
+        directory = Path(tempfile.mkdtemp(prefix="rdmad-kube-", dir=self.dir))
+        kubelet = Kubelet(str(directory / "kubelet"))
+        kubelet.start()
+        self.addCleanup(kubelet.stop)
+        self.daemon = Daemon(machine, self.config(modules=self.MODULES % (free_port(), smc)), kubelet=str(directory / "kubelet"))
+        until(lambda: "rdma/hca" in kubelet.resources(), "the registration")
+        self.until_watching()
+        if "polling once a second instead" in self.daemon.said():
+            self.skipTest("other programs have all instances of inotify, so rdmad polls")
+        until(self.is_quiet, "the daemon to sleep")
+        self.stop()
+        self.server.asked.clear()
+
+    def test_all_modules_without_a_device(self):
+        for smc in ("off", "prefer"):
+            with self.subTest(smc):
+                self.check(None, smc)
+
+    def test_all_modules_with_devices(self):
+        for machine, smc in (("gpu-8rail", "prefer"), ("erdma", "off"), ("erdma", "prefer")):
+            with self.subTest(machine, smc=smc):
+                self.check(machine, smc)
 
 
 if __name__ == "__main__":

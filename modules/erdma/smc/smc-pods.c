@@ -198,6 +198,11 @@ const GPtrArray *erdma_smc_pods_all(const ErdmaSmcPods *pods)
 	return pods->all;
 }
 
+gboolean erdma_smc_pods_is_empty(const ErdmaSmcPods *pods)
+{
+	return !pods->all->len && !g_hash_table_size(pods->host);
+}
+
 ErdmaSmcPod *erdma_smc_pods_find(const ErdmaSmcPods *pods, const char *uid)
 {
 	for (guint i = 0; i < pods->all->len; i++) {

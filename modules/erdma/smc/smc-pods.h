@@ -42,6 +42,8 @@ void erdma_smc_pods_close(ErdmaSmcPods *pods);
 
 /* Returns an array of ErdmaSmcPod, borrowed. */
 const GPtrArray *erdma_smc_pods_all(const ErdmaSmcPods *pods);
+/* Returns whether neither a pod nor an entry of the host is left. */
+gboolean erdma_smc_pods_is_empty(const ErdmaSmcPods *pods);
 ErdmaSmcPod *erdma_smc_pods_find(const ErdmaSmcPods *pods, const char *uid);
 /* Takes ownership of `pod`, which replaces the one with its uid.  It is kept in memory even if the
  * write fails. */

@@ -34,10 +34,8 @@ struct ErdmaSmc {
 	ErdmaSmcTasks *tasks;
 	ErdmaSmcSurvey *survey;
 	RdmadPreparer *preparer; /* NULL: the mode is off */
-	RdmadWatch *allocations, *inventory;
-	RdmadEvent *tick;
-	RdmadJob *look;	       /* reads the host, for the doctor */
-	char *problem;	       /* of the host; NULL: none */
+	RdmadWatch *allocations;
+	RdmadEvent *tick;      /* armed: something is set up, which the next survey looks at */
 	GPtrArray *starts;     /* of Start */
 	GPtrArray *queries;    /* of Query: HTTP requests that wait for the running survey */
 	GHashTable *fallbacks; /* inodes of the sockets counted already */
@@ -145,8 +143,16 @@ static gboolean is_requested(const ErdmaSmc *smc, const RdmadSandbox *sandbox, c
 
 /* ---- a container starts ---- */
 
+/* An idle daemon does not wake up. */
+static void tick_arm(ErdmaSmc *smc)
+{
+	if (!erdma_smc_pods_is_empty(smc->pods))
+		rdmad_event_arm_within(smc->tick, smc->settings->survey_ms);
+}
+
 static void start_end(Start *start, const char *forbidden)
 {
+	tick_arm(start->smc);
 	rdmad_preparation_forbid(start->preparation, forbidden);
 	rdmad_preparation_finish(start->preparation);
 	g_ptr_array_remove_fast(start->smc->starts, start);
@@ -435,16 +441,6 @@ static void on_get(RdmadHttpRequest *request, gpointer data)
 	erdma_smc_survey_begin(smc->survey);
 }
 
-static void host_looked(gpointer result, const GError *error, gpointer data)
-{
-	ErdmaSmc *smc = data;
-	g_autoptr(ErdmaSmcHost) host = result;
-
-	smc->look = NULL;
-	g_free(smc->problem);
-	smc->problem = g_strdup(host ? host->problem : error->message);
-}
-
 static const RdmadDevice *first_device(const ErdmaSmc *smc)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(smc->self);
@@ -455,46 +451,19 @@ static const RdmadDevice *first_device(const ErdmaSmc *smc)
 	return NULL;
 }
 
-static void host_look(ErdmaSmc *smc)
-{
-	static const RdmadJobClass klass = {
-		.name = "erdma SMC host",
-		.run = erdma_smc_look,
-		.done = host_looked,
-		.free_input = erdma_smc_query_free,
-		.free_result = erdma_smc_host_free,
-	};
-	const RdmadDevice *dev = first_device(smc);
-	ErdmaSmcQuery *query;
-
-	if (smc->look || !dev || smc->settings->mode == ERDMA_SMC_OFF)
-		return;
-	query = g_new0(ErdmaSmcQuery, 1);
-	query->device = g_strdup(dev->name);
-	smc->look = rdmad_work_submit(rdmad_module_workers(smc->self), smc->self, &klass, query, 0,
-				      smc, NULL);
-}
-
 static void tick_expired(gpointer data)
 {
 	ErdmaSmc *smc = data;
 
-	host_look(smc);
 	sweep(smc);
 	if (erdma_smc_pods_all(smc->pods)->len)
 		erdma_smc_survey_begin(smc->survey);
-	rdmad_event_arm(smc->tick, smc->settings->survey_ms);
-}
-
-static void settled(gpointer data)
-{
-	host_look(data);
+	tick_arm(smc);
 }
 
 /* ---- life ---- */
 
 static const RdmadAllocationOps allocation_ops = { .ended = allocation_ended };
-static const RdmadInventoryOps inventory_ops = { .settled = settled };
 
 static void preparer_set(ErdmaSmc *smc)
 {
@@ -524,12 +493,10 @@ static gboolean smc_open(ErdmaSmc *smc, RdmadExecutor *executor, GError **error)
 	if (!smc->has_route)
 		return FALSE;
 	smc->tick = rdmad_loop_add_timer(rdmad_module_loop(self), self, tick_expired, smc);
-	rdmad_event_arm(smc->tick, smc->settings->survey_ms);
+	tick_arm(smc);
 	begun_undo(smc);
 	smc->allocations =
 		rdmad_allocations_watch(rdmad_module_allocations(self), self, &allocation_ops, smc);
-	smc->inventory =
-		rdmad_inventory_watch(rdmad_module_inventory(self), self, &inventory_ops, smc);
 	preparer_set(smc);
 	return TRUE;
 }
@@ -556,9 +523,7 @@ void erdma_smc_free(ErdmaSmc *smc)
 		return;
 	erdma_smc_survey_free(smc->survey);
 	erdma_smc_tasks_free(smc->tasks);
-	rdmad_job_cancel(smc->look);
 	g_clear_pointer(&smc->allocations, rdmad_watch_free);
-	g_clear_pointer(&smc->inventory, rdmad_watch_free);
 	while (smc->starts->len)
 		start_end(smc->starts->pdata[0],
 			  rdmad_preparation_refusal(((Start *)smc->starts->pdata[0])->preparation));
@@ -575,16 +540,15 @@ void erdma_smc_free(ErdmaSmc *smc)
 	g_ptr_array_unref(smc->starts);
 	g_ptr_array_unref(smc->queries);
 	g_hash_table_unref(smc->fallbacks);
-	g_free(smc->problem);
 	g_free(smc);
 }
 
 void erdma_smc_reload(ErdmaSmc *smc, const ErdmaSmcSettings *settings)
 {
 	smc->settings = settings;
-	rdmad_event_arm(smc->tick, settings->survey_ms);
+	rdmad_event_disarm(smc->tick);
+	tick_arm(smc);
 	preparer_set(smc);
-	host_look(smc);
 }
 
 /* ---- status and doctor ---- */
@@ -628,11 +592,19 @@ void erdma_smc_doctor(const ErdmaSmc *smc, const ErdmaDriver *driver, json_t *fi
 {
 	const ErdmaDriverView view = erdma_driver_view(driver);
 	const gboolean is_ofed = view.facts && view.facts->mode == ERDMA_MODE_OFED;
+	const RdmadDevice *dev = first_device(smc);
+	const ErdmaSmcQuery query = { .device = dev ? dev->name : NULL };
+	g_autoptr(ErdmaSmcHost) host = NULL;
+	g_autoptr(GError) error = NULL;
 
-	if (smc->settings->mode == ERDMA_SMC_OFF || !first_device(smc))
+	if (smc->settings->mode == ERDMA_SMC_OFF || !dev)
 		return;
-	if (smc->problem)
-		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "SMC-R", smc->problem,
+	host = erdma_smc_look((gpointer)&query, NULL, &error);
+	if (!host)
+		rdmad_doctor_add(findings, RDMAD_FINDING_NOTE, "SMC-R", error->message,
+				 "the kernel's SMC cannot be read now");
+	else if (host->problem)
+		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, "SMC-R", host->problem,
 				 is_ofed ? "the driver is in mode ofed, which has no SMC-R: use "
 					   "prefer_driver = \"default\" or \"compat\""
 					 : "pods that ask for SMC-R use TCP");
