@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A visit: rdmad with all modules on a machine, between the fake kubelet and a client who asks everything.
+
+What is asked is judged by what must be so on any machine.
+"""
+
+import collections
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "kubelet")]
+sys.dont_write_bytecode = True
+
+import exposition  # noqa: E402
+from control_socket import Connection  # noqa: E402
+from fake import AdmissionError, Kubelet  # noqa: E402
+
+PATIENCE = 120      # seconds; the machine may be busy
+MODULES = ("device-plugin", "cni", "metrics", "kube", "erdma", "nccl")
+VERSIONS = [f"2.{minor}" for minor in range(18, 33)]     # those that module nccl knows
+CONFIG = """modules = {
+device-plugin = { cdi_dir = "{DIR}/cdi"; device_info_dir = ""; };
+metrics = { listen = ( ); pod_log_dir = "{DIR}/pods"; }; cni = { };
+nccl = { network = "host"; };
+erdma = { driver = { load_with = "none"; }; nics = { manage = false; }; };
+kube = { server = "https://127.0.0.1:9"; node = "zoo"; token_file = "{DIR}/token"; ca_file = "{DIR}/token"; };
+};
+"""
+# Lines of a log that no machine may cause.
+SAYS_WRONG = re.compile(r".*(?:Sanitizer|runtime error:|CRITICAL| glib: | behind; freed).*")
+PAGES = ("/", "/healthz", "/readyz", "/metrics")
+ROUTES = ("status", "devices", "allocations", "topology", "events", "doctor", "attributes", "commands", "traffic",
+          "nccl/containers", "attachments", "smc")
+COMMANDS = (
+    ["status"], ["devices"], ["devices", "-o", "wide"], ["devices", "--json"], ["allocations", "-o", "wide"], ["topology"],
+    ["events"], ["doctor"], ["attributes"], ["commands"], ["attachments"], ["smc"], ["nccl-env"],
+    ["nccl-env", "--explain"], ["nccl-env", "--format", "conf"],
+)
+
+
+class Problem(Exception):
+    """`kind` says which rule was broken, whatever the machine is; `text` where."""
+
+    def __init__(self, kind, text=""):
+        super().__init__(f"{kind}: {text}" if text else kind)
+        self.kind, self.text = kind, text
+
+
+class Visit:
+    """`programs`: rdmad, its modules' directory, rdmad-nccl-env.  `root`: the machine."""
+
+    def __init__(self, programs, root, config=CONFIG, commands=False, number=0):
+        self.rdmad, self.modules, self.nccl_env = programs
+        self.root, self.commands, self.number = root, commands, number
+        self.problems = []
+        # A path of a socket has 107 bytes.
+        with tempfile.TemporaryDirectory(prefix="visit-", dir=os.path.dirname(root)) as self.directory:
+            os.chmod(self.directory, 0o755)
+            self.place = lambda *names: os.path.join(self.directory, *names)
+            for name, text in (("token", "x\n"), ("rdmad.conf", config.replace("{DIR}", self.directory))):
+                with open(self.place(name), "w") as file:
+                    file.write(text)
+            os.mkdir(self.place("k"))
+            self.plan_alone()
+            with Kubelet(self.place("k")) as self.kubelet:
+                self.live()
+
+    def wrong(self, kind, text=""):
+        self.problems.append(Problem(kind, str(text)))
+
+    # ---- the daemon ----
+
+    def live(self):
+        self.log = open(self.place("log"), "w+", errors="replace")
+        self.process = subprocess.Popen(
+            [self.rdmad, "--config", self.place("rdmad.conf"), "--module-dir", self.modules, "--sysroot", self.root,
+             "--run-dir", self.place("run"), "--state-dir", self.place("state"), "--kubelet-dir", self.place("k")],
+            stdout=self.log, stderr=self.log)
+        try:
+            if self.starts():
+                self.connection = Connection(self.place("run/rdmad.sock"), PATIENCE)
+                with contextlib.closing(self.connection):
+                    self.look()
+        except (OSError, Problem) as error:
+            self.wrong("no answer" if isinstance(error, OSError) else error.kind, error)
+        self.end()
+
+    def starts(self):
+        end = time.monotonic() + PATIENCE
+        while self.process.poll() is None and time.monotonic() < end:
+            with socket.socket(socket.AF_UNIX) as client:
+                if client.connect_ex(self.place("run/rdmad.sock")) == 0:
+                    return True
+            time.sleep(0.005)
+        return False
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = f"{self.process.wait()} after SIGTERM was not enough"
+        self.log.seek(0)
+        said = self.log.read()
+        self.log.close()
+        self.judge_said("rdmad", code, said, (0,))
+
+    def judge_said(self, program, code, said, codes):
+        found = SAYS_WRONG.search(said)
+        if found:
+            self.wrong(f"{program}: {without_names(found[0])}", said[found.start():][:3000])
+        if code not in codes:
+            self.wrong(f"{program} ends with {code}", said[-1500:])
+
+    def ask(self, path, statuses=(200,)):
+        self.connection.request("GET", path)
+        answer = self.connection.getresponse()
+        body = answer.read()
+        if answer.status not in statuses:
+            self.wrong(f"{answer.status} from {path.partition('?')[0]}", body[:300])
+        return answer.status, body
+
+    def api(self, path, statuses=(200,)):
+        status, body = self.ask("/api/v1/" + path, statuses)
+        try:
+            return json.loads(body) if status != 404 else None
+        except ValueError as error:
+            raise Problem("no JSON from " + path.partition("?")[0], error) from error
+
+    # ---- what is asked ----
+
+    def look(self):
+        self.resources = self.wait_registered()
+        self.answers = {route: self.api(route, (200, 404)) for route in ROUTES}
+        self.devices = {device["device_name"]: device for device in self.answers["devices"]["devices"]}
+        self.explained = {}
+        for name in self.devices:
+            quoted = urllib.parse.quote(name.encode(errors="surrogateescape"), safe="")
+            self.explained[name] = self.api("explain?device=" + quoted)
+            if self.api("devices/" + quoted) != self.devices[name]:
+                self.wrong("devices/NAME differs from devices", name)
+        self.judge_pools()
+        self.judge_doctor()
+        self.judge_topology()
+        for version in ["any", *VERSIONS]:
+            self.judge_plan(self.plan(f"&nccl-version={version}"), f"API {version}")
+        self.allocate()
+        self.pages()
+        if self.commands:
+            self.run_commands()
+
+    def plan(self, query):
+        """409: it is refused."""
+        return self.api("nccl?format=json" + query, (200, 409))
+
+    def plugin(self):
+        modules = self.api("status")["modules"]
+        return next((module["status"]["resources"] for module in modules if module["name"] == "device-plugin"), [])
+
+    def wait_registered(self):
+        end = time.monotonic() + PATIENCE
+        while True:
+            resources = self.plugin()
+            seen = self.kubelet.resources()
+            if all(one["registered"] and one["name"] in seen and seen[one["name"]]["capacity"] == one["slots"] and
+                   seen[one["name"]]["allocatable"] == one["healthy"] for one in resources):
+                return resources
+            if time.monotonic() > end:
+                raise Problem("kubelet has another list", f"{resources} {seen}")
+            time.sleep(0.005)
+
+    def pages(self):
+        for path in PAGES:
+            _, body = self.ask(path, (200, 503) if path == "/readyz" else (200,))
+            try:
+                text = body.decode()
+                if path == "/metrics":
+                    self.metrics = exposition.parse(text)
+            except (AssertionError, ValueError) as error:
+                self.wrong("the text of " + path, error)
+        for route in ("allocations", "devices", "doctor", "nccl/containers", "events"):
+            self.api(route)
+
+    def run(self, *command, codes=(0, 1)):
+        done = subprocess.run(command, capture_output=True, timeout=PATIENCE)
+        said = done.stderr.decode(errors="replace")
+        self.judge_said(" ".join([os.path.basename(command[0]), *command[1:2]]), done.returncode, said, codes)
+        return done.stdout
+
+    def run_commands(self):
+        named = [["devices", name] for name in self.devices] + [["explain", name] for name in self.devices]
+        for command in [*COMMANDS, *(one for one in named if not one[1].startswith("-"))]:
+            self.run(self.rdmad, *command, "--socket", self.place("run/rdmad.sock"))
+        for version in VERSIONS:
+            self.run(self.nccl_env, "--sysroot", self.root, "--nccl-version", version)
+        self.run(self.rdmad, "--check", "--config", self.place("rdmad.conf"), "--module-dir", self.modules,
+                 "--sysroot", self.root, "--run-dir", self.place("other"), codes=(0,))
+
+    def plan_alone(self):
+        """rdmad-nccl-env, with another version and format at each machine."""
+        version = ["any", *VERSIONS][self.number % (1 + len(VERSIONS))]
+        text = self.run(self.nccl_env, "--sysroot", self.root, "--nccl-version", version, "--format", "json")
+        self.alone = json.loads(text) if text else None
+
+    # ---- what is granted ----
+
+    def allocate(self):
+        """One slot of each resource, then the others, of large ones some."""
+        granted = collections.Counter()
+        for resource in self.resources:
+            name = resource["name"]
+            for count in (1, min(self.allocatable(name) - 1, 8)):
+                if count <= 0 or self.allocatable(name) < count:
+                    continue
+                try:
+                    grant = self.kubelet.allocate(f"zoo/{name.rpartition('/')[2]}-{count}", name, count)
+                except AdmissionError as error:
+                    self.wrong(f"Allocate of a {resource['mode']} slot is refused: {without_names(error)}", name)
+                    continue
+                self.judge_grant(resource, grant, granted)
+        table = self.api("allocations")["allocations"]
+        modes = {resource["name"]: resource["mode"] for resource in self.resources}
+        holders = collections.defaultdict(list)
+        for allocation in table:
+            for device in allocation["device_ids"]:
+                holders[device].append(allocation["resource"])
+            self.judge_plan(self.plan(f"&allocation={allocation['id']}"), "allocation")
+        for device, names in holders.items():
+            if len(names) > 1 and any(modes[name] == "exclusive" for name in names):
+                self.wrong("an exclusive device has several holders", f"{device}: {names}")
+
+    def allocatable(self, name):
+        found = self.kubelet.resources()[name]
+        return found["allocatable"] - found["in_use"]
+
+    def judge_grant(self, resource, grant, granted):
+        reply = grant.reply
+        if not reply.envs.get("RDMAD_ALLOCATION"):
+            self.wrong("a grant without an allocation", resource["name"])
+        if not any("/uverbs" in device.host_path for device in reply.devices) and not reply.cdi_devices:
+            self.wrong("a grant without a device", resource["name"])
+
+    # ---- what must be so ----
+
+    def judge_pools(self):
+        for resource in self.resources:
+            name = resource["name"]
+            members = {device: one for device, answer in self.explained.items() for one in answer["resources"]
+                       if one["name"] == name}
+            selected = [device for device, one in members.items() if one["selected"]]
+            if any(not one["selected"] and not one["reason"] for one in members.values()):
+                self.wrong("not selected, and no reason", name)
+            if len(selected) != resource["devices"]:
+                self.wrong("explain and the pool differ", f"{name}: {selected}, {resource['devices']}")
+            unhealthy = {text.partition(":")[0]: text.partition(":")[2] for text in resource["unhealthy"]}
+            if not all(text.strip() for text in unhealthy.values()):
+                self.wrong("unhealthy, and no reason", resource["unhealthy"])
+            if not set(unhealthy) <= set(selected):
+                self.wrong("an unhealthy slot's device is not selected", f"{name}: {unhealthy}, {selected}")
+            if bool(unhealthy) != (resource["healthy"] < resource["slots"]):
+                self.wrong("slots are missing without a reason", resource)
+
+    def judge_doctor(self):
+        unhealthy = {name for name, device in self.devices.items() if device["health"] != "healthy"}
+        problems = {}
+        for finding in self.answers["doctor"]["findings"]:
+            if finding["level"] == "problem" and finding["subject"] in self.devices:
+                problems.setdefault(finding["subject"], finding["text"])
+        for name in unhealthy - problems.keys():
+            self.wrong("doctor does not report an unhealthy device: " + without_names(self.devices[name]["health_reason"]), name)
+        for name in problems.keys() - unhealthy:
+            self.wrong("doctor has a problem of a healthy device: " + without_names(problems[name]), name)
+
+    def judge_topology(self):
+        topology = self.answers["topology"]
+        table = topology["distances"]
+        count = len(topology["gpus"]) + len(topology["nics"])
+        if len(table) != count or any(len(row) != count for row in table):
+            self.wrong("the table of distances has another size")
+        elif any(table[i][i] != "X" or table[i][j] != table[j][i] for i in range(count) for j in range(i)):
+            self.wrong("the table of distances is not symmetric", table)
+
+    def judge_plan(self, answer, where):
+        plan = answer and answer["plan"]
+        if not plan:
+            return
+        if plan["refused"]:
+            if not plan["reason"]:
+                self.wrong("NCCL is refused without a reason", where)
+            return
+        selected = [rail for rail in plan["rails"] if rail["selected"]]
+        named = [part for part in plan["env"].get("NCCL_IB_HCA", "").lstrip("=").split(",") if part]
+        if sorted(named) != sorted(f"{rail['device_name']}:{rail['port']}" for rail in selected):
+            self.wrong("NCCL_IB_HCA differs from the rails", f"{where}: {named}")
+        if len({rail["link_layer"] for rail in selected}) > 1:
+            self.wrong("NCCL gets several link layers", f"{where}: {named}")
+        for rail in selected:
+            port = next(port for port in self.devices[rail["device_name"]]["ports"] if port["number"] == rail["port"])
+            if port["state"] not in ("active", "active defer"):
+                self.wrong(f"NCCL gets a port that is {port['state']}", f"{where}: {rail['device_name']}")
+            if rail["link_layer"] == "ethernet" and not any(gid["selected"] for gid in rail["gids"]):
+                self.wrong("NCCL gets an Ethernet port without a GID", f"{where}: {rail['device_name']}")
+        self.judge_index(plan, selected, where)
+
+    def judge_index(self, plan, selected, where):
+        index = plan["env"].get("NCCL_IB_GID_INDEX", "-1")
+        for rail in selected if int(index) >= 0 else ():
+            if rail["link_layer"] == "ethernet" and \
+                    not any(gid["index"] == int(index) and gid["selected"] for gid in rail["gids"]):
+                self.wrong("NCCL_IB_GID_INDEX is not that of a selected GID", f"{where}: {rail['device_name']}")
+
+
+def without_names(text):
+    """The kind of a message: without what is in quotes, numbers, addresses and names of devices."""
+    text = re.sub(r"\"[^\"]*\"|'[^']*'|0x[0-9a-f]+|/\S+", "_", str(text))
+    return re.sub(r"\S*\d\S*", "N", text)[:200]
+
+
+@contextlib.contextmanager
+def scratch():
+    """A directory in memory, for machines."""
+    where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    path = tempfile.mkdtemp(prefix="rdmad-zoo-", dir=where)
+    try:
+        os.chmod(path, 0o755)
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""rdmad on machines that are composed at random (tests/machines/zoo):
+test-zoo.py RDMAD MODULE-DIR RDMAD-NCCL-ENV [--seed N] [--first M] [--machines N | --seconds N] [--jobs N]
+            [--known FILE] [--shrink]
+
+Without options: 300 machines of a seed that the commit chooses, or an hour of new ones with RDMAD_TEST_SLOW=1.
+--shrink: the smallest machine that breaks the same rule, as files for tests/machines/found.
+--known FILE: regular expressions of problems that are counted and are no failure.
+"""
+
+import argparse
+import concurrent.futures
+import itertools
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.realpath(__file__))
+MACHINES = os.path.join(HERE, "..", "machines")
+
+SLOW = bool(os.environ.get("RDMAD_TEST_SLOW"))
+COMMANDS_EVERY = 50     # the commands of these machines are started as well
+
+
+def zoo():
+    import importlib.machinery
+    import importlib.util
+    loader = importlib.machinery.SourceFileLoader("zoo", os.path.join(MACHINES, "zoo"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("zoo", loader))
+    loader.exec_module(module)
+    return module
+
+
+ZOO = zoo()
+
+
+def visit(programs, entries, config, number, commands):
+    """[(kind, text)]"""
+    from machine_visit import Visit, scratch
+    with scratch() as directory:
+        root = os.path.join(directory, "m")
+        os.mkdir(root)
+        try:
+            ZOO.write_tree(entries, root)
+            return [(problem.kind, problem.text) for problem in
+                    Visit(programs, root, config, commands, number).problems]
+        except Exception as error:      # of an answer that the visit does not understand
+            return [(f"the visit fails: {type(error).__name__}", traceback.format_exc())]
+
+
+def visit_number(programs, seed, number):
+    machine = ZOO.Machine(seed, number)
+    return number, visit(programs, machine.entries, machine.config, number, number % COMMANDS_EVERY == 0)
+
+
+# ---- the smallest ----
+
+def smaller(entries, still):
+    """Without what is not needed: directories first, from the top, then each entry."""
+    depth = 1
+    while depth <= max(path.count("/") for path in entries) + 1:
+        prefixes = dict.fromkeys("/".join(path.split("/")[:depth]) for path in entries)
+        for prefix in prefixes:
+            left = {path: what for path, what in entries.items() if path != prefix and not path.startswith(prefix + "/")}
+            if len(left) < len(entries) and still(left):
+                entries = left
+        depth += 1
+    return entries
+
+
+def smaller_config(config, still):
+    """Without resources and options that are not needed."""
+    for pattern in (r"\{ name = .*? \},?\n?(?= |\{)", r"\w+ = (?:\"[^\"]*\"|\w+|\([^()]*\));"):
+        for part in re.findall(pattern, config):
+            left = config.replace(part, "", 1)
+            if left != config and still(left):
+                config = left
+    return re.sub(r"\n\s*\n|  +", lambda match: "\n" if "\n" in match[0] else " ", config)
+
+
+def shrink(programs, seed, number):
+    machine = ZOO.Machine(seed, number)
+    commands = number % COMMANDS_EVERY == 0
+    problems = visit(programs, machine.entries, machine.config, number, commands)
+    if not problems:
+        sys.exit("nothing is wrong with it")
+    kind = problems[0][0]
+    print(f"zoo: shrinks by \"{kind}\"", file=sys.stderr, flush=True)
+
+    def breaks(entries, config):
+        return any(found == kind for found, _ in visit(programs, entries, config, number, commands))
+
+    entries = smaller(machine.entries, lambda left: breaks(left, machine.config))
+    config = smaller_config(machine.config, lambda left: breaks(entries, left))
+    print(f"# {kind}\n#\n# Origin: composed at random (zoo {seed} {number}), then shrunk\n")
+    sys.stdout.flush()
+    ZOO.print_machine(entries)
+    print("\n".join("# config: " + line for line in config.splitlines() if line))
+
+
+# ---- many ----
+
+def seed_of_commit():
+    done = subprocess.run(["git", "-C", HERE, "rev-parse", "HEAD^{tree}"], capture_output=True, text=True)
+    return int(done.stdout[:8], 16) if done.returncode == 0 else int(time.time())
+
+
+def numbers(options):
+    end = time.monotonic() + options.seconds if options.seconds else None
+    for number in itertools.count(options.first):
+        if time.monotonic() >= end if end else number >= options.first + options.machines:
+            return
+        yield number
+
+
+def is_known(kind, known):
+    return any(pattern.search(kind) for pattern in known)
+
+
+def run(programs, options):
+    """Machines in turn, some at a time, so that one starts while others wait."""
+    known = [re.compile(line) for line in open(options.known).read().splitlines() if line] if options.known else []
+    failed, done, counts, began = [], 0, {}, time.monotonic()
+    pool = concurrent.futures.ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork"))
+    todo, waiting = numbers(options), set()
+    while True:
+        waiting |= {pool.submit(visit_number, programs, options.seed, number)
+                    for number in itertools.islice(todo, 2 * options.jobs - len(waiting))}
+        if not waiting:
+            break
+        ended, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+        for future in ended:
+            number, problems = future.result()
+            done += 1
+            for kind, text in problems:
+                counts.setdefault(kind, []).append(number)
+                if not is_known(kind, known) and len(counts[kind]) <= 3:
+                    print(f"# zoo: seed {options.seed} machine {number}: {kind}: {text}".replace("\n", "\n#   "), flush=True)
+            if any(not is_known(kind, known) for kind, _ in problems):
+                failed.append(number)
+    pool.shutdown()
+    for kind, which in sorted(counts.items(), key=lambda item: -len(item[1])):
+        print(f"# {len(which)} times{' (known)' if is_known(kind, known) else ''}: {kind} (machine {which[0]})")
+    print(f"# zoo: seed {options.seed}: {done} machines in {time.monotonic() - began:.0f} s, {len(failed)} with problems")
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs", nargs=3)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--machines", type=int, default=300)
+    parser.add_argument("--seconds", type=int, default=3600 if SLOW else None)
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--known")
+    parser.add_argument("--shrink", action="store_true")
+    options = parser.parse_args()
+    if options.seed is None:
+        options.seed = int(time.time()) if SLOW else seed_of_commit()
+    if options.shrink:
+        return shrink(options.programs, options.seed, options.first)
+    failed = run(options.programs, options)
+    print(f"{'not ok' if failed else 'ok'} 1 - machines that are composed at random")
+    if failed:
+        print(f"# repeat one: {' '.join(sys.argv[:4])} --seed {options.seed} --first {failed[0]} --machines 1")
+    print("1..1")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
