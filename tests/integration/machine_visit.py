@@ -6,6 +6,7 @@ What is asked is judged by what must be so on any machine.
 
 import collections
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -24,7 +25,7 @@ sys.dont_write_bytecode = True
 
 import exposition  # noqa: E402
 from control_socket import Connection  # noqa: E402
-from fake import AdmissionError, Kubelet  # noqa: E402
+from fake import AdmissionError, Kubelet, rpc  # noqa: E402
 
 PATIENCE = 120      # seconds; the machine may be busy
 MODULES = ("device-plugin", "cni", "metrics", "kube", "erdma", "nccl")
@@ -92,9 +93,12 @@ class Visit:
                 self.connection = Connection(self.place("run/rdmad.sock"), PATIENCE)
                 with contextlib.closing(self.connection):
                     self.look()
-        except (OSError, Problem) as error:
-            self.wrong("no answer" if isinstance(error, OSError) else error.kind, error)
-        self.end()
+        except Problem as error:
+            self.wrong(error.kind, error.text)
+        except (OSError, http.client.HTTPException, rpc.grpc.RpcError) as error:
+            self.wrong("no answer", error)
+        finally:
+            self.end()
 
     def starts(self):
         end = time.monotonic() + PATIENCE
@@ -187,7 +191,8 @@ class Visit:
             try:
                 text = body.decode()
                 if path == "/metrics":
-                    self.metrics = exposition.parse(text)
+                    exposition.parse(text)
+                    self.metrics = text
             except (AssertionError, ValueError) as error:
                 self.wrong("the text of " + path, error)
         for route in ("allocations", "devices", "doctor", "nccl/containers", "events"):
@@ -250,7 +255,7 @@ class Visit:
         if not reply.envs.get("RDMAD_ALLOCATION"):
             self.wrong("a grant without an allocation", resource["name"])
         if not any("/uverbs" in device.host_path for device in reply.devices) and not reply.cdi_devices:
-            self.wrong("a grant without a device", resource["name"])
+            self.wrong("a grant without a device", f"{resource}: {reply}")
 
     # ---- what must be so ----
 
@@ -269,7 +274,8 @@ class Visit:
                 self.wrong("unhealthy, and no reason", resource["unhealthy"])
             if not set(unhealthy) <= set(selected):
                 self.wrong("an unhealthy slot's device is not selected", f"{name}: {unhealthy}, {selected}")
-            if bool(unhealthy) != (resource["healthy"] < resource["slots"]):
+            missing = resource["slots"] - resource["healthy"]
+            if (missing and not unhealthy) or (resource["mode"] == "exclusive" and missing != len(unhealthy)):
                 self.wrong("slots are missing without a reason", resource)
 
     def judge_doctor(self):
@@ -293,9 +299,10 @@ class Visit:
             self.wrong("the table of distances is not symmetric", table)
 
     def judge_plan(self, answer, where):
-        plan = answer and answer["plan"]
-        if not plan:
+        if "plan" not in answer:
+            self.wrong("no plan: " + without_names(answer), f"{where}: {answer}")
             return
+        plan = answer["plan"]
         if plan["refused"]:
             if not plan["reason"]:
                 self.wrong("NCCL is refused without a reason", where)
