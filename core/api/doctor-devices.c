@@ -147,11 +147,12 @@ static gboolean check_port(const RdmadDevice *dev, const RdmadPort *port, gboole
 	if (dev->node_type != RDMAD_NODE_CA || port->link_layer != RDMAD_LINK_LAYER_ETHERNET ||
 	    port_has_gid(port, RDMAD_GID_ROCE_V2))
 		return FALSE;
-	doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
+	/* The interface may get its address in a pod. */
+	doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
 		   "give the interface an address (`ip addr add`); link-local IPv6 is enough "
 		   "for one network",
 		   "port %u has no RoCE v2 GID: nothing can be routed to it", port->number);
-	return TRUE;
+	return FALSE;
 }
 
 /* Reports an unhealthy device whose problem no other check has reported. */
