@@ -40,6 +40,7 @@ kube = { server = "https://127.0.0.1:9"; node = "zoo"; token_file = "{DIR}/token
 """
 # Lines of a log that no machine may cause.
 SAYS_WRONG = re.compile(r".*(?:Sanitizer|runtime error:|CRITICAL| glib: | behind; freed).*")
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f]")
 PAGES = ("/", "/healthz", "/readyz", "/metrics")
 ROUTES = ("status", "devices", "allocations", "topology", "events", "doctor", "attributes", "commands", "traffic",
           "nccl/containers", "attachments", "smc")
@@ -128,8 +129,8 @@ class Visit:
         if code not in codes:
             self.wrong(f"{program} ends with {code}", said[-1500:])
 
-    def ask(self, path, statuses=(200,)):
-        self.connection.request("GET", path)
+    def ask(self, path, statuses=(200,), method="GET"):
+        self.connection.request(method, path)
         answer = self.connection.getresponse()
         body = answer.read()
         if answer.status not in statuses:
@@ -158,12 +159,26 @@ class Visit:
         self.judge_pools()
         self.judge_doctor()
         self.judge_topology()
+        self.ask("/api/v1/rescan", method="POST")
+        if self.alone:
+            self.judge_plan({"plan": self.alone}, "rdmad-nccl-env")
         for version in ["any", *VERSIONS]:
             self.judge_plan(self.plan(f"&nccl-version={version}"), f"API {version}")
         self.allocate()
         self.pages()
+        self.look_again()
         if self.commands:
             self.run_commands()
+
+    def look_again(self):
+        """Another scan of a machine that has not changed says the same."""
+        while not exposition.values(self.series, "rdmad_hardware_scans_total", result="ok")[0][1] >= 2:
+            time.sleep(0.01)
+            self.pages()
+        again = {device["device_name"]: device for device in self.api("devices")["devices"]}
+        for name in again.keys() | self.devices.keys():
+            if again.get(name) != self.devices.get(name):
+                self.wrong("a rescan changes a device", f"{name}: {self.devices.get(name)}, {again.get(name)}")
 
     def plan(self, query):
         """409: it is refused."""
@@ -191,8 +206,7 @@ class Visit:
             try:
                 text = body.decode()
                 if path == "/metrics":
-                    exposition.parse(text)
-                    self.metrics = text
+                    self.series, self.metrics = exposition.parse(text), text
             except (AssertionError, ValueError) as error:
                 self.wrong("the text of " + path, error)
         for route in ("allocations", "devices", "doctor", "nccl/containers", "events"):
@@ -201,7 +215,10 @@ class Visit:
     def run(self, *command, codes=(0, 1)):
         done = subprocess.run(command, capture_output=True, timeout=PATIENCE)
         said = done.stderr.decode(errors="replace")
-        self.judge_said(" ".join([os.path.basename(command[0]), *command[1:2]]), done.returncode, said, codes)
+        program = " ".join([os.path.basename(command[0]), *command[1:2]])
+        self.judge_said(program, done.returncode, said, codes)
+        if CONTROL.search(done.stdout.decode(errors="replace")):
+            self.wrong("control characters from " + program, done.stdout)
         return done.stdout
 
     def run_commands(self):

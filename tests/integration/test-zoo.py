@@ -75,10 +75,12 @@ def smaller(entries, still):
 
 
 def smaller_config(config, still):
-    """Without resources and options that are not needed."""
+    """Without resources and options that are not needed.  Those that keep rdmad off this host stay."""
     for pattern in (r"\{ name = .*? \},?\n?(?= |\{)", r"\w+ = (?:\"[^\"]*\"|\w+|\([^()]*\));"):
         for part in re.findall(pattern, config):
             left = config.replace(part, "", 1)
+            if "{DIR}" in part or part.split(" ")[0] in ("device_info_dir", "listen", "load_with", "manage", "server", "node"):
+                continue
             if left != config and still(left):
                 config = left
     return re.sub(r"\n\s*\n|  +", lambda match: "\n" if "\n" in match[0] else " ", config)
@@ -101,7 +103,7 @@ def shrink(programs, seed, number):
     print(f"# {kind}\n#\n# Origin: composed at random (zoo {seed} {number}), then shrunk\n")
     sys.stdout.flush()
     ZOO.print_machine(entries)
-    print("\n".join("# config: " + line for line in config.splitlines() if line))
+    print("\n" + "\n".join("# config: " + line.strip() for line in config.splitlines() if line.strip()))
 
 
 # ---- many ----
