@@ -60,11 +60,12 @@ class Problem(Exception):
 
 
 class Visit:
-    """`programs`: rdmad, its modules' directory, rdmad-nccl-env.  `root`: the machine."""
+    """`programs`: rdmad, its modules' directory, rdmad-nccl-env.  `root`: the machine.  `changes`: of the kernel's,
+    [(path, new value)] of files, None removes a link."""
 
-    def __init__(self, programs, root, config=CONFIG, commands=False, number=0):
+    def __init__(self, programs, root, config=CONFIG, changes=(), commands=False, number=0):
         self.rdmad, self.modules, self.nccl_env = programs
-        self.root, self.commands, self.number = root, commands, number
+        self.root, self.changes, self.commands, self.number = root, changes, commands, number
         self.problems = []
         # A path of a socket has 107 bytes.
         with tempfile.TemporaryDirectory(prefix="visit-", dir=os.path.dirname(root)) as self.directory:
@@ -148,6 +149,17 @@ class Visit:
 
     def look(self):
         self.resources = self.wait_registered()
+        self.ask_all()
+        self.ask("/api/v1/rescan", method="POST")
+        self.allocate()
+        self.pages()
+        self.look_again()
+        if self.changes:
+            self.change()
+        if self.commands:
+            self.run_commands()
+
+    def ask_all(self):
         self.answers = {route: self.api(route, (200, 404)) for route in ROUTES}
         self.devices = {device["device_name"]: device for device in self.answers["devices"]["devices"]}
         self.explained = {}
@@ -159,26 +171,41 @@ class Visit:
         self.judge_pools()
         self.judge_doctor()
         self.judge_topology()
-        self.ask("/api/v1/rescan", method="POST")
         if self.alone:
             self.judge_plan({"plan": self.alone}, "rdmad-nccl-env")
         for version in ["any", *VERSIONS]:
             self.judge_plan(self.plan(f"&nccl-version={version}"), f"API {version}")
-        self.allocate()
-        self.pages()
-        self.look_again()
-        if self.commands:
-            self.run_commands()
 
     def look_again(self):
         """Another scan of a machine that has not changed says the same."""
-        while not exposition.values(self.series, "rdmad_hardware_scans_total", result="ok")[0][1] >= 2:
-            time.sleep(0.01)
-            self.pages()
+        self.wait_scans(2)
         again = {device["device_name"]: device for device in self.api("devices")["devices"]}
         for name in again.keys() | self.devices.keys():
             if again.get(name) != self.devices.get(name):
                 self.wrong("a rescan changes a device", f"{name}: {self.devices.get(name)}, {again.get(name)}")
+
+    def wait_scans(self, count):
+        while exposition.values(self.series, "rdmad_hardware_scans_total", result="ok")[0][1] < count:
+            time.sleep(0.01)
+            self.pages()
+
+    def change(self):
+        """The kernel changes the machine; what was granted stays."""
+        for path, value in self.changes:
+            place = os.path.join(self.root, path)
+            if value is None and os.path.islink(place):
+                os.unlink(place)
+            elif value is not None and os.path.isfile(place):
+                with open(place, "w") as file:
+                    file.write(value + "\n")
+        before = {allocation["id"] for allocation in self.api("allocations")["allocations"]}
+        self.ask("/api/v1/rescan", method="POST")
+        self.wait_scans(3)
+        self.alone = None
+        self.resources = self.wait_registered()
+        self.ask_all()
+        if before != {allocation["id"] for allocation in self.answers["allocations"]["allocations"]}:
+            self.wrong("a change of the machine changes the allocations")
 
     def plan(self, query):
         """409: it is refused."""
@@ -240,7 +267,6 @@ class Visit:
 
     def allocate(self):
         """One slot of each resource, then the others, of large ones some."""
-        granted = collections.Counter()
         for resource in self.resources:
             name = resource["name"]
             for count in (1, min(self.allocatable(name) - 1, 8)):
@@ -249,9 +275,11 @@ class Visit:
                 try:
                     grant = self.kubelet.allocate(f"zoo/{name.rpartition('/')[2]}-{count}", name, count)
                 except AdmissionError as error:
+                    if self.process.poll() is not None:
+                        raise Problem("no answer", error) from error
                     self.wrong(f"Allocate of a {resource['mode']} slot is refused: {without_names(error)}", name)
                     continue
-                self.judge_grant(resource, grant, granted)
+                self.judge_grant(resource, grant)
         table = self.api("allocations")["allocations"]
         modes = {resource["name"]: resource["mode"] for resource in self.resources}
         holders = collections.defaultdict(list)
@@ -267,7 +295,7 @@ class Visit:
         found = self.kubelet.resources()[name]
         return found["allocatable"] - found["in_use"]
 
-    def judge_grant(self, resource, grant, granted):
+    def judge_grant(self, resource, grant):
         reply = grant.reply
         if not reply.envs.get("RDMAD_ALLOCATION"):
             self.wrong("a grant without an allocation", resource["name"])
@@ -284,12 +312,14 @@ class Visit:
             selected = [device for device, one in members.items() if one["selected"]]
             if any(not one["selected"] and not one["reason"] for one in members.values()):
                 self.wrong("not selected, and no reason", name)
-            if len(selected) != resource["devices"]:
-                self.wrong("explain and the pool differ", f"{name}: {selected}, {resource['devices']}")
-            unhealthy = {text.partition(":")[0]: text.partition(":")[2] for text in resource["unhealthy"]}
-            if not all(text.strip() for text in unhealthy.values()):
+            unhealthy = dict(text.rpartition(": ")[::2] for text in resource["unhealthy"])
+            if not all(unhealthy.values()):
                 self.wrong("unhealthy, and no reason", resource["unhealthy"])
-            if not set(unhealthy) <= set(selected):
+            # Devices that have left are listed by their ids for a time.
+            gone = {device for device, reason in unhealthy.items() if reason == "it is gone"}
+            if len(selected) + len(gone) != resource["devices"]:
+                self.wrong("explain and the pool differ", f"{name}: {selected}, {resource}")
+            if not unhealthy.keys() - gone <= set(selected):
                 self.wrong("an unhealthy slot's device is not selected", f"{name}: {unhealthy}, {selected}")
             missing = resource["slots"] - resource["healthy"]
             if (missing and not unhealthy) or (resource["mode"] == "exclusive" and missing != len(unhealthy)):

@@ -25,6 +25,7 @@ from machine_visit import CONFIG, Visit, scratch  # noqa: E402
 
 PROGRAMS = sys.argv[1:4]
 ORIGIN = re.compile(r"^# Origin: (recorded|converted|written from knowledge|composed at random)\b", re.M)
+CHANGE_LINE = re.compile(r"^# change: (\S+)(?: = (.*))?$", re.M)
 CONFIG_LINE = re.compile(r"^# config: (.*)$", re.M)
 
 
@@ -49,7 +50,8 @@ class Machines(unittest.TestCase):
         with scratch() as directory:
             root = os.path.join(directory, "m")
             subprocess.run([os.path.join(MACHINES, "expand"), path, root], check=True)
-            visit = Visit(PROGRAMS, root, config, commands=True)
+            changes = [(path, value or None) for path, value in CHANGE_LINE.findall(read(path))]
+            visit = Visit(PROGRAMS, root, config, changes, commands=True)
         self.assertEqual([str(problem) for problem in visit.problems], [])
         return visit
 

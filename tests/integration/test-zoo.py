@@ -40,7 +40,7 @@ def zoo():
 ZOO = zoo()
 
 
-def visit(programs, entries, config, number, commands):
+def visit(programs, entries, config, changes, number, commands):
     """[(kind, text)]"""
     from machine_visit import Visit, scratch
     with scratch() as directory:
@@ -49,14 +49,15 @@ def visit(programs, entries, config, number, commands):
         try:
             ZOO.write_tree(entries, root)
             return [(problem.kind, problem.text) for problem in
-                    Visit(programs, root, config, commands, number).problems]
+                    Visit(programs, root, config, changes, commands, number).problems]
         except Exception as error:      # of an answer that the visit does not understand
             return [(f"the visit fails: {type(error).__name__}", traceback.format_exc())]
 
 
 def visit_number(programs, seed, number):
     machine = ZOO.Machine(seed, number)
-    return number, visit(programs, machine.entries, machine.config, number, number % COMMANDS_EVERY == 0)
+    return number, visit(programs, machine.entries, machine.config, machine.changes, number,
+                         number % COMMANDS_EVERY == 0)
 
 
 # ---- the smallest ----
@@ -89,21 +90,28 @@ def smaller_config(config, still):
 def shrink(programs, seed, number):
     machine = ZOO.Machine(seed, number)
     commands = number % COMMANDS_EVERY == 0
-    problems = visit(programs, machine.entries, machine.config, number, commands)
+    problems = visit(programs, machine.entries, machine.config, machine.changes, number, commands)
     if not problems:
         sys.exit("nothing is wrong with it")
     kind = problems[0][0]
     print(f"zoo: shrinks by \"{kind}\"", file=sys.stderr, flush=True)
 
-    def breaks(entries, config):
-        return any(found == kind for found, _ in visit(programs, entries, config, number, commands))
+    def breaks(entries, config, changes):
+        return any(found == kind for found, _ in visit(programs, entries, config, changes, number, commands))
 
-    entries = smaller(machine.entries, lambda left: breaks(left, machine.config))
-    config = smaller_config(machine.config, lambda left: breaks(entries, left))
+    changes = machine.changes
+    for change in machine.changes:
+        left = [other for other in changes if other != change]
+        changes = left if breaks(machine.entries, machine.config, left) else changes
+    entries = smaller(machine.entries, lambda left: breaks(left, machine.config, changes))
+    config = smaller_config(machine.config, lambda left: breaks(entries, left, changes))
     print(f"# {kind}\n#\n# Origin: composed at random (zoo {seed} {number}), then shrunk\n")
     sys.stdout.flush()
     ZOO.print_machine(entries)
-    print("\n" + "\n".join("# config: " + line.strip() for line in config.splitlines() if line.strip()))
+    print()
+    for path, value in changes:
+        print(f"# change: {path}" + (f" = {value}" if value is not None else ""))
+    print("\n".join("# config: " + line.strip() for line in config.splitlines() if line.strip()))
 
 
 # ---- many ----
