@@ -52,7 +52,7 @@
  *	          port_states = "active";
  *	          exclude = { names = "mlx5_9"; };	# not these; a group of the same keys, or a list
  *	        };			# a list of groups: what any of them takes
- *	        ignore_health = false;	# true: a present device is healthy
+ *	        ignore_health = false;	# true: a present device with uverbs is healthy
  *	        umad = false;		# also give umadN, issmN, ucmN (for subnet managers and
  *	        issm = false;		# other tools that send management packets)
  *	        ucm = false;

@@ -236,7 +236,9 @@ static void devices_update(Pool *pool, const PoolView *view)
 
 static const char *device_problem(const Pool *pool, const PoolDevice *device)
 {
-	if (device->dev && pool->settings->ignore_health)
+	/* Without uverbs there is nothing to give. */
+	if (device->dev && pool->settings->ignore_health &&
+	    rdmad_device_chardev(device->dev, RDMAD_CHARDEV_UVERBS))
 		return NULL;
 	return health_problem(device->dev, &pool->settings->selector);
 }

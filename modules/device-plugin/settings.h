@@ -43,7 +43,7 @@ typedef struct {
 	gboolean busy_pfs;  /* include PFs whose virtual functions are in use */
 	char **shared_with; /* resources that may have the same devices; may be NULL */
 	Selector selector;
-	gboolean ignore_health;	    /* a present device is healthy */
+	gboolean ignore_health;	    /* a present device with uverbs is healthy */
 	gboolean umad, issm, ucm;   /* include these device files, too */
 	char *permissions;	    /* "rw" */
 	int cdi;		    /* CdiUse */

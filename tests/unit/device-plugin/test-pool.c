@@ -257,6 +257,16 @@ static void test_with_ignore_health_only_leaving_counts(Fixture *f, gconstpointe
 	assert_slots(f, "a b!");
 }
 
+static void test_with_ignore_health_a_device_without_uverbs_is_not_offered(Fixture *f,
+									   gconstpointer d)
+{
+	add(f, "a")->n_chardevs = 0;
+	add(f, "b");
+	update(f);
+	assert_slots(f, "a! b");
+	((RdmadDevice *)f->devices->pdata[0])->n_chardevs = 2;
+}
+
 static void test_a_list_is_cut_to_what_one_message_carries(Fixture *f, gconstpointer d)
 {
 	add(f, "a");
@@ -314,6 +324,7 @@ const UnitTest unit_tests[] = {
 	TEST(ONLY_ETHERNET, only_ports_of_the_selected_link_layer_count),
 	TEST(EXCLUSIVE, a_fatal_device_and_one_without_uverbs_are_unhealthy),
 	TEST(CARELESS, with_ignore_health_only_leaving_counts),
+	TEST(CARELESS, with_ignore_health_a_device_without_uverbs_is_not_offered),
 	TEST(FULL_PER, a_list_is_cut_to_what_one_message_carries),
 	TEST(EXCLUSIVE, a_device_of_a_second_resource_has_other_ids),
 	TEST(EXCLUSIVE, news_are_told_once),
