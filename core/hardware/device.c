@@ -176,6 +176,7 @@ static const gsize device_strings[] = {
 	G_STRUCT_OFFSET(RdmadDevice, board_id),	   G_STRUCT_OFFSET(RdmadDevice, hca_type),
 	G_STRUCT_OFFSET(RdmadDevice, pci_address), G_STRUCT_OFFSET(RdmadDevice, pf_address),
 	G_STRUCT_OFFSET(RdmadDevice, aux_name),	   G_STRUCT_OFFSET(RdmadDevice, bond),
+	G_STRUCT_OFFSET(RdmadDevice, vpd_model),   G_STRUCT_OFFSET(RdmadDevice, parent),
 };
 
 static char *string_at(const RdmadDevice *dev, gsize offset)
@@ -195,7 +196,7 @@ RdmadDevice *rdmad_device_new(const char *id, const char *name)
 	dev->subsystem_vendor = dev->subsystem_device = RDMAD_UNKNOWN;
 	dev->numa_node = RDMAD_UNKNOWN;
 	dev->vf_index = dev->num_vfs = RDMAD_UNKNOWN;
-	dev->sf_number = dev->acpi_index = RDMAD_UNKNOWN;
+	dev->sf_number = dev->acpi_index = dev->pf_link = RDMAD_UNKNOWN;
 	dev->problems = g_new0(char *, 1);
 	return dev;
 }
@@ -316,11 +317,11 @@ static gboolean port_equal(const RdmadPort *a, const RdmadPort *b)
 
 static gboolean netdev_equal(const RdmadNetdev *a, const RdmadNetdev *b)
 {
-	return a->ifindex == b->ifindex && a->mtu == b->mtu && a->carrier == b->carrier &&
-	       a->carrier_changes == b->carrier_changes && a->speed_mbps == b->speed_mbps &&
-	       !g_strcmp0(a->name, b->name) && !g_strcmp0(a->mac, b->mac) &&
-	       !g_strcmp0(a->operstate, b->operstate) && !g_strcmp0(a->master, b->master) &&
-	       strv_equal(a->addresses, b->addresses);
+	return a->ifindex == b->ifindex && a->mtu == b->mtu && a->up == b->up &&
+	       a->carrier == b->carrier && a->carrier_changes == b->carrier_changes &&
+	       a->speed_mbps == b->speed_mbps && !g_strcmp0(a->name, b->name) &&
+	       !g_strcmp0(a->mac, b->mac) && !g_strcmp0(a->operstate, b->operstate) &&
+	       !g_strcmp0(a->master, b->master) && strv_equal(a->addresses, b->addresses);
 }
 
 static gboolean chardev_equal(const RdmadChardev *a, const RdmadChardev *b)
@@ -354,7 +355,7 @@ static gboolean numbers_equal(const RdmadDevice *a, const RdmadDevice *b)
 	       a->subsystem_device == b->subsystem_device && a->numa_node == b->numa_node &&
 	       a->pci_role == b->pci_role && a->vf_index == b->vf_index &&
 	       a->num_vfs == b->num_vfs && a->sf_number == b->sf_number &&
-	       a->acpi_index == b->acpi_index;
+	       a->acpi_index == b->acpi_index && a->pf_link == b->pf_link;
 }
 
 gboolean rdmad_device_equal(const RdmadDevice *a, const RdmadDevice *b)
@@ -454,20 +455,11 @@ RdmadDevice *rdmad_device_copy(const RdmadDevice *from)
 	RdmadDevice *dev = g_memdup2(from, sizeof(*from));
 
 	dev->refs = 1;
-	dev->id = g_strdup(from->id);
-	dev->name = g_strdup(from->name);
-	dev->node_guid = g_strdup(from->node_guid);
-	dev->sys_image_guid = g_strdup(from->sys_image_guid);
-	dev->driver = g_strdup(from->driver);
-	dev->firmware = g_strdup(from->firmware);
-	dev->board_id = g_strdup(from->board_id);
-	dev->hca_type = g_strdup(from->hca_type);
-	dev->pci_address = g_strdup(from->pci_address);
+	for (guint i = 0; i < G_N_ELEMENTS(device_strings); i++)
+		*(char **)G_STRUCT_MEMBER_P(dev, device_strings[i]) =
+			g_strdup(string_at(from, device_strings[i]));
 	dev->pci_path = g_strdupv(from->pci_path);
-	dev->pf_address = g_strdup(from->pf_address);
 	dev->pf_netdevs = g_strdupv(from->pf_netdevs);
-	dev->aux_name = g_strdup(from->aux_name);
-	dev->bond = g_strdup(from->bond);
 	dev->ports = ports_copy(from->ports, from->n_ports);
 	dev->netdevs = netdevs_copy(from->netdevs, from->n_netdevs);
 	dev->chardevs = chardevs_copy(from->chardevs, from->n_chardevs);

@@ -11,9 +11,16 @@ static gboolean port_counts(const RdmadDevice *dev, const RdmadPort *port, gcons
 	return selector_takes_port(selector, dev, port);
 }
 
-const char *health_problem(const RdmadDevice *dev, const Selector *selector)
+const char *health_rest(const RdmadDevice *dev, const Selector *selector)
 {
-	return dev ? rdmad_device_problem(dev, port_counts, selector) : "it is gone";
+	return dev ? rdmad_device_rest(dev, port_counts, selector) : NULL;
+}
+
+const char *health_problem(const RdmadDevice *dev, const Selector *selector, gboolean exclusive)
+{
+	const char *problem = dev ? rdmad_device_problem(dev, port_counts, selector) : "it is gone";
+
+	return problem || exclusive ? problem : health_rest(dev, selector);
 }
 
 /* ---- reported state ---- */

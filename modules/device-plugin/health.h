@@ -20,9 +20,11 @@ typedef struct {
 	guint relapses;
 } Health;
 
-/* Returns the reason why a container cannot use the device ("no port is active"), or NULL.  `dev`
- * NULL: absent. */
-const char *health_problem(const RdmadDevice *dev, const Selector *selector);
+/* Returns the reason why a container cannot use the device ("no port is active"), or NULL.  A device at
+ * rest (rdmad/device.h) can be used only if a container has it alone.  `dev` NULL: absent. */
+const char *health_problem(const RdmadDevice *dev, const Selector *selector, gboolean exclusive);
+/* Returns the reason why the device is at rest, or NULL. */
+const char *health_rest(const RdmadDevice *dev, const Selector *selector);
 /* Updates the health with the current problem.  Returns the remaining delay of a recovery in
  * microseconds; 0: no recovery is pending. */
 gint64 health_update(Health *health, const char *problem, gint64 now_us, gint64 delay_us);

@@ -240,7 +240,8 @@ static const char *device_problem(const Pool *pool, const PoolDevice *device)
 	if (device->dev && pool->settings->ignore_health &&
 	    rdmad_device_chardev(device->dev, RDMAD_CHARDEV_UVERBS))
 		return NULL;
-	return health_problem(device->dev, &pool->settings->selector);
+	return health_problem(device->dev, &pool->settings->selector,
+			      pool->settings->mode == MODE_EXCLUSIVE);
 }
 
 static gint64 sooner(gint64 a, gint64 b)

@@ -5,6 +5,7 @@
 
 #include "hardware/scan/parts.h"
 #include "hardware/scan/value.h"
+#include "hardware/scan/vpd.h"
 #include "hardware/device.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,6 +38,8 @@ static void check_numbers(const char *text)
 	value = -7;
 	g_assert_true(!rdmad_sysfs_speed(text, &value) ? value == -7 : value >= RDMAD_UNKNOWN);
 	g_assert_true(!rdmad_sysfs_rate(text, &rate) ? rate == -7 : rate >= 0);
+	value = -7;
+	g_assert_true(!rdmad_sysfs_is_up(text, &value) ? value == -7 : value == 0 || value == 1);
 	g_assert_true(!rdmad_sysfs_pci_class(text, &class) || class <= 0xffffff);
 	g_assert_true(!rdmad_sysfs_node_type(text, &type) || type <= RDMAD_NODE_UNSPECIFIED);
 	rdmad_sysfs_int(text, &value);
@@ -99,6 +102,14 @@ static void check_order(const char *text)
 	g_assert_true((there < 0) == (back > 0) && (there == 0) == (strcmp(a, b) == 0));
 }
 
+static void check_vpd(const uint8_t *data, size_t size)
+{
+	g_autofree char *model = rdmad_vpd_model(data, size);
+
+	g_assert_true(g_utf8_validate(model, -1, NULL));
+	g_assert_cmpuint(strlen(model), <=, 64);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	g_autofree char *text = g_strndup((const char *)data, size);
@@ -109,5 +120,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_fixed(text);
 	check_path(text);
 	check_order(text);
+	check_vpd(data, size);
 	return 0;
 }

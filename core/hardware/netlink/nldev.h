@@ -7,7 +7,11 @@
 
 #include "hardware/netlink/socket.h"
 
-typedef struct nlattr *RdmadNldevAttrs[RDMA_NLDEV_ATTR_MAX];
+/* Attributes that headers before Linux 6.11 lack */
+#define RDMAD_NLDEV_ATTR_PARENT_NAME 100
+#define RDMAD_NLDEV_ATTR_MAX	     101
+
+typedef struct nlattr *RdmadNldevAttrs[RDMAD_NLDEV_ATTR_MAX];
 
 /* Returns a request for rdmad_netlink_ask(), which takes it over.  `flags` is NLM_F_DUMP or 0. */
 struct nl_msg *rdmad_nldev_request(int command, int flags);

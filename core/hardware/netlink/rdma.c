@@ -85,7 +85,7 @@ int rdmad_nldev_get_statistics(RdmadNetlink *nl, guint device, guint port, Rdmad
 /* ---- messages ---- */
 
 /* Other attributes are ignored.  An attribute with a wrong size invalidates its message. */
-static const struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {
+static const struct nla_policy nldev_policy[RDMAD_NLDEV_ATTR_MAX] = {
 	[RDMA_NLDEV_ATTR_DEV_INDEX] = { .type = NLA_U32 },
 	[RDMA_NLDEV_ATTR_DEV_NAME] = { .type = NLA_STRING },
 	[RDMA_NLDEV_ATTR_PORT_INDEX] = { .type = NLA_U32 },
@@ -102,13 +102,14 @@ static const struct nla_policy nldev_policy[RDMA_NLDEV_ATTR_MAX] = {
 	[RDMA_NLDEV_SYS_ATTR_NETNS_MODE] = { .type = NLA_U8 },
 	[RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID] = { .type = NLA_U32 },
 	[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS] = { .type = NLA_NESTED },
+	[RDMAD_NLDEV_ATTR_PARENT_NAME] = { .type = NLA_STRING },
 };
 
 gboolean rdmad_nldev_parse(const struct nlmsghdr *msg, int command, RdmadNldevAttrs attrs)
 {
 	if (msg->nlmsg_type != RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command))
 		return FALSE;
-	return nlmsg_parse((struct nlmsghdr *)msg, 0, attrs, RDMA_NLDEV_ATTR_MAX - 1,
+	return nlmsg_parse((struct nlmsghdr *)msg, 0, attrs, RDMAD_NLDEV_ATTR_MAX - 1,
 			   nldev_policy) >= 0;
 }
 
@@ -148,6 +149,7 @@ void rdmad_nldev_device_free(RdmadNldevDevice *dev)
 	g_free(dev->firmware);
 	g_free(dev->node_guid);
 	g_free(dev->sys_image_guid);
+	g_free(dev->parent);
 	g_free(dev);
 }
 
@@ -173,6 +175,7 @@ void rdmad_nldev_parse_device(const struct nlmsghdr *msg, GPtrArray *devices)
 	dev->node_guid = attr_guid(attrs[RDMA_NLDEV_ATTR_NODE_GUID]);
 	dev->sys_image_guid = attr_guid(attrs[RDMA_NLDEV_ATTR_SYS_IMAGE_GUID]);
 	dev->node_type = attr_u8(attrs[RDMA_NLDEV_ATTR_DEV_NODE_TYPE]);
+	dev->parent = attr_string(attrs[RDMAD_NLDEV_ATTR_PARENT_NAME]);
 	g_ptr_array_add(devices, dev);
 }
 

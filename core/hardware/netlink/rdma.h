@@ -26,6 +26,7 @@ typedef struct {
 	char *firmware;			  /* NULL if the driver reports none */
 	char *node_guid, *sys_image_guid; /* in the format of sysfs */
 	int node_type;			  /* RdmadNodeType, or RDMAD_UNKNOWN */
+	char *parent; /* name of the device that it is a sub-device of, or NULL */
 } RdmadNldevDevice;
 
 typedef struct {

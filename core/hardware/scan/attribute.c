@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads sysfs attributes by a table: name, parser, and whether the attribute may be missing */
+#include <errno.h>
 #include <rdmad/error.h>
 #include <rdmad/fd.h>
 #include <string.h>
@@ -19,10 +20,19 @@ void rdmad_attr_problem(const RdmadAttrDir *dir, const GError *error)
 		rdmad_device_add_problem(dir->dev, "%s", text);
 }
 
-static gboolean is_problem(RdmadAttrNeed need, const GError *error)
+static gboolean is_problem(RdmadAttrNeed need, const GError *error, int errnum)
 {
-	return need == RDMAD_ATTR_REQUIRED ||
-	       !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+	switch (need) {
+	case RDMAD_ATTR_REQUIRED:
+		return TRUE;
+	case RDMAD_ATTR_VALUE:
+		return errnum != EINVAL;
+	case RDMAD_ATTR_OPTIONAL:
+		return !g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND);
+	case RDMAD_ATTR_QUIET:
+		break;
+	}
+	return FALSE;
 }
 
 /* Reading by path reports the error for each attribute if the directory cannot be opened. */
@@ -47,8 +57,9 @@ static void attr_read(const RdmadAttrDir *dir, const RdmadAttr *attr, gpointer m
 	g_autoptr(GError) error = NULL;
 	const gboolean quiet = attr->need == RDMAD_ATTR_QUIET;
 
+	errno = 0;
 	if (!attr_text(dir, attr->name, text, quiet ? NULL : &error)) {
-		if (!quiet && is_problem(attr->need, error))
+		if (is_problem(attr->need, error, errno))
 			rdmad_attr_problem(dir, error);
 		return;
 	}

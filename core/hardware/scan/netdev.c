@@ -16,6 +16,7 @@ static const RdmadAttr netdev_attrs[] = {
 	{ "address", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_text, FIELD(mac) },
 	{ "mtu", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_int, FIELD(mtu) },
 	{ "operstate", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_text, FIELD(operstate) },
+	{ "flags", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_is_up, FIELD(up) },
 	/* Unreadable while the interface is down. */
 	{ "carrier", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(carrier) },
 	{ "speed", RDMAD_ATTR_QUIET, rdmad_sysfs_speed, FIELD(speed_mbps) },
@@ -37,6 +38,7 @@ static void read_netdev(const RdmadAttrDir *dir, RdmadNetdev *netdev, const char
 		.name = g_utf8_make_valid(name, -1),
 		.ifindex = RDMAD_UNKNOWN,
 		.mtu = RDMAD_UNKNOWN,
+		.up = RDMAD_UNKNOWN,
 		.carrier = RDMAD_UNKNOWN,
 		.carrier_changes = RDMAD_UNKNOWN,
 		.speed_mbps = RDMAD_UNKNOWN,

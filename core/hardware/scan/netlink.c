@@ -72,6 +72,10 @@ static void device_complete(RdmadScan *scan, RdmadDevice *dev, const RdmadNldevD
 	fill_string(&dev->firmware, from->firmware);
 	fill_string(&dev->node_guid, from->node_guid);
 	fill_string(&dev->sys_image_guid, from->sys_image_guid);
+	if (from->parent) {
+		g_free(dev->parent);
+		dev->parent = g_strdup(from->parent);
+	}
 	if (!dev->driver)
 		dev->driver = g_strdup(rdmad_nldev_get_driver(nl, from->index));
 	device_complete_ports(scan, dev, nl);
@@ -240,6 +244,7 @@ static void netdev_complete(RdmadNetdev *netdev, const Interfaces *ifs)
 	if (!link)
 		return;
 	netdev->ifindex = link->ifindex;
+	netdev->up = link->up;
 	netdev->carrier = link->carrier;
 	netdev->carrier_changes = link->carrier_changes;
 	take_int(&netdev->mtu,
@@ -269,6 +274,7 @@ static void device_add_netdev(RdmadDevice *dev, const char *name)
 	dev->netdevs[dev->n_netdevs++] = (RdmadNetdev){
 		.name = g_strdup(name),
 		.mtu = RDMAD_UNKNOWN,
+		.up = RDMAD_UNKNOWN,
 		.carrier = RDMAD_UNKNOWN,
 		.carrier_changes = RDMAD_UNKNOWN,
 		.speed_mbps = RDMAD_UNKNOWN,

@@ -17,6 +17,7 @@ typedef struct {
 	const RdmadSysroot *root;
 	GHashTable *chardevs; /* device name -> GArray of RdmadChardev; shared by all threads */
 	const RdmadGidSource *gids; /* shared by all threads; or NULL */
+	const GPtrArray *before;    /* RdmadDevice of the previous scan, shared; or NULL */
 	GHashTable *vf_index;	    /* address of a VF -> GINT_TO_POINTER(index + 1) */
 	GHashTable *pf_netdevs;	    /* path of a PF -> char **, its interfaces */
 	char *base;		    /* of rdmad_sysroot_path_of(): a system call less a device */
@@ -33,6 +34,7 @@ typedef struct {
 
 typedef enum {
 	RDMAD_ATTR_REQUIRED, /* a missing attribute is a problem */
+	RDMAD_ATTR_VALUE,    /* required, but EINVAL means that there is no value now */
 	RDMAD_ATTR_OPTIONAL, /* an unreadable attribute is a problem, a missing one is not */
 	RDMAD_ATTR_QUIET,    /* never a problem: the kernel rejects reads in some states */
 } RdmadAttrNeed;
@@ -57,10 +59,14 @@ RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
  * itself. */
 /* Returns FALSE if the device's place, and so its id, is in doubt. */
 gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir);
+/* Reads the vital product data of a PCI function, whose directory is `function`. */
+void rdmad_scan_vpd(const RdmadAttrDir *function);
 /* `gids` has the RdmadKnownGid of all ports; NULL: reads them from files. */
 void rdmad_scan_ports(const RdmadAttrDir *dir, const GArray *gids);
 /* Call after rdmad_scan_ports(), because GIDs identify the interfaces of the device. */
 void rdmad_scan_netdevs(const RdmadAttrDir *dir);
+/* Returns whether both are of one PCI function, or auxiliary device of it; FALSE if `before` is NULL. */
+gboolean rdmad_scan_same_function(const RdmadDevice *dev, const RdmadDevice *before);
 /* Returns names (char *) in natural order; some interfaces may not exist. */
 GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir);
 /* Returns the interfaces of a PCI function, without representors of other functions. */

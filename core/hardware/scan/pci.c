@@ -8,6 +8,9 @@
 #include "hardware/sysroot.h"
 #include "hardware/scan/value.h"
 
+#define VENDOR_NVIDIA_NETWORKING 0x15b3
+#define CLASS_INFINIBAND	 0x0207u /* of PCI, without its programming interface */
+
 #define FIELD(member) G_STRUCT_OFFSET(RdmadDevice, member)
 
 static const RdmadAttr pci_attrs[] = {
@@ -92,6 +95,59 @@ static char **pf_netdevs(RdmadScanner *scanner, const char *pf_path)
 	return g_strdupv(names);
 }
 
+/* In a bond, another interface may have the carrier.  An interface that is not up has none. */
+static gboolean netdev_has_link(const RdmadSysroot *root, const char *name)
+{
+	g_autofree char *carrier = g_strconcat("sys/class/net/", name, "/carrier", NULL);
+	g_autofree char *master = g_strconcat("sys/class/net/", name, "/master", NULL);
+	gint64 value = 0;
+
+	return (rdmad_sysroot_read_int(root, carrier, &value, NULL) && value == 1) ||
+	       rdmad_sysroot_exists(root, master);
+}
+
+/* Returns RDMAD_UNKNOWN if none of the interfaces is in this network namespace. */
+static int netdevs_link(const RdmadSysroot *root, char *const *names)
+{
+	for (guint i = 0; names[i]; i++)
+		if (netdev_has_link(root, names[i]))
+			return 1;
+	return names[0] ? 0 : RDMAD_UNKNOWN;
+}
+
+/* The carrier of an IPoIB interface is not that of the port. */
+static int infiniband_link(const RdmadSysroot *root, const char *pf_path)
+{
+	g_autofree char *class = g_strconcat(pf_path, "/infiniband", NULL);
+	g_auto(GStrv) devices = rdmad_sysroot_list(root, class, NULL);
+	int link = RDMAD_UNKNOWN;
+
+	for (guint i = 0; devices && devices[i] && link != 1; i++) {
+		g_autofree char *ports = g_strdup_printf("%s/%s/ports", class, devices[i]);
+		g_auto(GStrv) numbers = rdmad_sysroot_list(root, ports, NULL);
+
+		for (guint n = 0; numbers && numbers[n] && link != 1; n++) {
+			g_autofree char *path =
+				g_strdup_printf("%s/%s/phys_state", ports, numbers[n]);
+			g_autofree char *text = rdmad_sysroot_read(root, path, NULL);
+			int state;
+
+			if (text && rdmad_sysfs_phys_state(text, &state) && state != RDMAD_UNKNOWN)
+				link = state == RDMAD_PHYS_LINK_UP;
+		}
+	}
+	return link;
+}
+
+static gboolean is_infiniband(const RdmadAttrDir *function)
+{
+	const RdmadAttr attr = { "class", RDMAD_ATTR_QUIET, rdmad_sysfs_pci_class, 0 };
+	guint32 class = 0;
+
+	rdmad_attrs_read(function, &attr, 1, &class);
+	return class >> 8 == CLASS_INFINIBAND;
+}
+
 static void read_sf(RdmadScanner *scanner, RdmadDevice *dev, const char *function)
 {
 	const RdmadAttr attr = { "sfnum", RDMAD_ATTR_QUIET, rdmad_sysfs_int, FIELD(sf_number) };
@@ -102,6 +158,7 @@ static void read_sf(RdmadScanner *scanner, RdmadDevice *dev, const char *functio
 	/* The virtual functions belong to the parent of the subfunction. */
 	dev->num_vfs = RDMAD_UNKNOWN;
 	dev->pf_netdevs = pf_netdevs(scanner, function);
+	dev->pf_link = netdevs_link(scanner->root, dev->pf_netdevs);
 	rdmad_attrs_read(&dir, &attr, 1, dev);
 }
 
@@ -118,6 +175,8 @@ static void read_vf(RdmadScanner *scanner, const RdmadAttrDir *function)
 		return;
 	dev->pf_address = g_path_get_basename(pf_path);
 	dev->pf_netdevs = pf_netdevs(scanner, pf_path);
+	dev->pf_link = is_infiniband(function) ? infiniband_link(scanner->root, pf_path)
+					       : netdevs_link(scanner->root, dev->pf_netdevs);
 	if (!g_hash_table_contains(scanner->vf_index, dev->pci_address))
 		read_vfs(scanner, pf_path);
 	index = g_hash_table_lookup(scanner->vf_index, dev->pci_address);
@@ -136,6 +195,22 @@ static void read_role(RdmadScanner *scanner, const RdmadAttrDir *function)
 		function->dev->pci_role = RDMAD_PCI_PF;
 }
 
+/* Reads the vital product data only where they tell one role from another, and once in the life of a device, because
+ * reading is slow. */
+static void read_vpd(const RdmadScanner *scanner, const RdmadAttrDir *function)
+{
+	RdmadDevice *dev = function->dev;
+	const RdmadDevice *last = rdmad_scan_find(scanner->before, dev->name, NULL);
+
+	if (dev->vendor != VENDOR_NVIDIA_NETWORKING || dev->pci_role == RDMAD_PCI_VF ||
+	    !is_infiniband(function))
+		return;
+	if (rdmad_scan_same_function(dev, last) && !g_strcmp0(dev->node_guid, last->node_guid))
+		dev->vpd_model = g_strdup(last->vpd_model);
+	if (!dev->vpd_model)
+		rdmad_scan_vpd(function);
+}
+
 static void read_function(RdmadScanner *scanner, const RdmadAttrDir *dir, const char *path)
 {
 	RdmadDevice *dev = dir->dev;
@@ -150,6 +225,8 @@ static void read_function(RdmadScanner *scanner, const RdmadAttrDir *dir, const 
 		read_sf(scanner, dev, path);
 	else
 		read_role(scanner, &function);
+	if (!dev->aux_name)
+		read_vpd(scanner, &function);
 }
 
 /* A device on another bus (platform, virtio) still has a driver. */

@@ -22,7 +22,8 @@ static const RdmadAttr port_attrs[] = {
 	{ "link_layer", RDMAD_ATTR_REQUIRED, rdmad_sysfs_link_layer, FIELD(link_layer) },
 	{ "state", RDMAD_ATTR_REQUIRED, rdmad_sysfs_port_state, FIELD(state) },
 	{ "phys_state", RDMAD_ATTR_REQUIRED, rdmad_sysfs_phys_state, FIELD(phys_state) },
-	{ "rate", RDMAD_ATTR_REQUIRED, parse_rate, 0 },
+	/* EINVAL: the width is not known, as with an empty cage. */
+	{ "rate", RDMAD_ATTR_VALUE, parse_rate, 0 },
 	{ "lid", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_hex16, FIELD(lid) },
 	{ "sm_lid", RDMAD_ATTR_OPTIONAL, rdmad_sysfs_hex16, FIELD(sm_lid) },
 	/* A port without InfiniBand management (iWARP) has no P_Keys. */

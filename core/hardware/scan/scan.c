@@ -119,6 +119,7 @@ static void *part_run(void *data)
 	RdmadScanner scanner = scanner_init(part->shared->root, part->shared->chardevs);
 
 	scanner.gids = part->shared->gids;
+	scanner.before = part->shared->before;
 	rdmad_sysroot_passing_error();
 	for (guint i = 0; i < part->n; i++) {
 		RdmadDevice *dev = rdmad_scan_device(&scanner, part->names[i]);
@@ -217,16 +218,55 @@ static char *device_make_id(const RdmadDevice *dev, GHashTable *taken)
 	return id;
 }
 
+gboolean rdmad_scan_same_function(const RdmadDevice *dev, const RdmadDevice *before)
+{
+	return before && !g_strcmp0(dev->pci_address, before->pci_address) &&
+	       !g_strcmp0(dev->aux_name, before->aux_name);
+}
+
+static void assign_ids_of(GPtrArray *devices, gboolean subs, GHashTable *taken)
+{
+	for (guint i = 0; i < devices->len; i++) {
+		RdmadDevice *dev = devices->pdata[i];
+
+		if ((rdmad_device_role(dev) == RDMAD_ROLE_SUB_DEVICE) != subs)
+			continue;
+		g_free(dev->id);
+		dev->id = device_make_id(dev, taken);
+		g_hash_table_add(taken, dev->id);
+	}
+}
+
+/* A sub-device has no part in the id of its parent, whatever its name is. */
 static void assign_ids(GPtrArray *devices)
 {
 	g_autoptr(GHashTable) taken = g_hash_table_new(g_str_hash, g_str_equal);
 
+	assign_ids_of(devices, FALSE, taken);
+	assign_ids_of(devices, TRUE, taken);
+}
+
+static gboolean has_verbs(const RdmadDevice *dev)
+{
+	return rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS) != NULL;
+}
+
+/*
+ * The kernel makes no uverbs file for a sub-device (ib_uverbs_add_one()), which has the PCI function of its parent
+ * (mlx5_ib_add_sub_dev()).  Linux 6.11 and later name the parent by netlink; sysfs does not.
+ */
+static void find_parents(GPtrArray *devices)
+{
 	for (guint i = 0; i < devices->len; i++) {
 		RdmadDevice *dev = devices->pdata[i];
 
-		g_free(dev->id);
-		dev->id = device_make_id(dev, taken);
-		g_hash_table_add(taken, dev->id);
+		for (guint k = 0; k < devices->len && !dev->parent; k++) {
+			const RdmadDevice *other = devices->pdata[k];
+
+			if (dev->pci_address && !has_verbs(dev) && has_verbs(other) &&
+			    rdmad_scan_same_function(dev, other))
+				dev->parent = g_strdup(other->name);
+		}
 	}
 }
 
@@ -244,25 +284,20 @@ const RdmadDevice *rdmad_scan_find(const GPtrArray *devices, const char *name, g
 	return NULL;
 }
 
-static gboolean is_same_function(const RdmadDevice *dev, const RdmadDevice *before)
-{
-	return before && !g_strcmp0(dev->pci_address, before->pci_address) &&
-	       !g_strcmp0(dev->aux_name, before->aux_name);
-}
-
-/* Keeps the previous ids, because an id also depends on the devices that were not read. */
+/* Keeps what also depends on the devices that were not read: the id and the parent. */
 static void keep_ids(GPtrArray *devices, const GPtrArray *before)
 {
 	for (guint i = devices->len; i-- > 0;) {
 		RdmadDevice *dev = devices->pdata[i];
 		const RdmadDevice *last = rdmad_scan_find(before, dev->name, NULL);
 
-		if (!is_same_function(dev, last)) {
+		if (!rdmad_scan_same_function(dev, last)) {
 			g_ptr_array_remove_index(devices, i);
 			continue;
 		}
 		g_free(dev->id);
 		dev->id = g_strdup(last->id);
+		dev->parent = g_strdup(last->parent);
 		dev->index = last->index; /* the key of netlink requests */
 	}
 }
@@ -290,11 +325,13 @@ RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *bef
 	scan = scan_new();
 	scanner = scanner_init(root, NULL);
 	scanner.gids = gids;
+	scanner.before = before;
 	rdmad_sysroot_passing_error();
 	rdmad_scan_chardevs(&scanner);
 	scan_devices(&scanner, names, rdmad_sysroot_passing_error(), scan);
 	scanner_clear(&scanner);
 	rdmad_scan_settle(scan, before);
+	find_parents(scan->devices);
 	assign_ids(scan->devices);
 	g_ptr_array_sort(scan->devices, compare_ids);
 	rdmad_scan_gpus(root, scan->gpus);
@@ -311,6 +348,7 @@ RdmadScan *rdmad_scan_sysfs_some(const RdmadSysroot *root, const GPtrArray *some
 
 	scan->partial = TRUE;
 	scanner.gids = gids;
+	scanner.before = some;
 	for (guint i = 0; i < some->len; i++) {
 		rdmad_scan_keep_chardevs(&scanner, some->pdata[i]);
 		g_ptr_array_add(names, ((const RdmadDevice *)some->pdata[i])->name);

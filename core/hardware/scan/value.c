@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hardware/scan/value.h"
 
+#include <net/if.h>
 #include <rdmad/device.h>
 #include <string.h>
 
@@ -153,6 +154,16 @@ gboolean rdmad_sysfs_hex16(const char *text, gpointer out)
 	return TRUE;
 }
 
+gboolean rdmad_sysfs_is_up(const char *text, gpointer out)
+{
+	guint32 flags;
+
+	if (!parse_hex(text, 8, &flags))
+		return FALSE;
+	*(int *)out = (flags & IFF_UP) != 0;
+	return TRUE;
+}
+
 gboolean rdmad_sysfs_pci_class(const char *text, gpointer out)
 {
 	return parse_hex(text, 6, out);
@@ -203,7 +214,7 @@ gboolean rdmad_sysfs_rate(const char *text, gpointer out)
 		return FALSE;
 	if (take_char(&text, '.') && !take_number(&text, 9, &tenths))
 		return FALSE;
-	if (!g_str_has_prefix(text, " Gb/sec"))
+	if (!g_str_has_prefix(text, " Gb/sec") && (whole || tenths || (*text && *text != ' ')))
 		return FALSE;
 	*(gint64 *)out = (gint64)(whole * 1000 + tenths * 100);
 	return TRUE;

@@ -23,6 +23,8 @@ gboolean rdmad_sysfs_mac(const char *text, gpointer out);
 gboolean rdmad_sysfs_int(const char *text, gpointer out);
 /* int *: "0x15b3", at most 16 bits */
 gboolean rdmad_sysfs_hex16(const char *text, gpointer out);
+/* int *: whether "0x1003", the flags of an interface, has IFF_UP: 1 or 0 */
+gboolean rdmad_sysfs_is_up(const char *text, gpointer out);
 /* guint32 *: "0x020000", a PCI class with its programming interface */
 gboolean rdmad_sysfs_pci_class(const char *text, gpointer out);
 /* RdmadNodeType *: "1: CA"; unknown numbers become RDMAD_NODE_UNKNOWN */
@@ -31,7 +33,8 @@ gboolean rdmad_sysfs_node_type(const char *text, gpointer out);
 gboolean rdmad_sysfs_port_state(const char *text, gpointer out);
 /* int *: "5: LinkUp"; RDMAD_UNKNOWN for "0: <unknown>" */
 gboolean rdmad_sysfs_phys_state(const char *text, gpointer out);
-/* gint64 *: megabits per second, of "2.5 Gb/sec (1X SDR)" */
+/* gint64 *: megabits per second, of "2.5 Gb/sec (1X SDR)".  0 needs no unit: NVIDIA's driver prints
+ * "0 GB/sec" for an empty cage. */
 gboolean rdmad_sysfs_rate(const char *text, gpointer out);
 /* RdmadLinkLayer *: UNKNOWN unless it is InfiniBand or Ethernet */
 gboolean rdmad_sysfs_link_layer(const char *text, gpointer out);

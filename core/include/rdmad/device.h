@@ -41,6 +41,16 @@ typedef enum { /* enum ib_port_state; sysfs "4: ACTIVE" */
 	       RDMAD_PORT_ACTIVE_DEFER = 5,
 } RdmadPortState;
 
+typedef enum { /* enum ib_port_phys_state; sysfs "5: LinkUp" */
+	       RDMAD_PHYS_SLEEP = 1,
+	       RDMAD_PHYS_POLLING = 2,
+	       RDMAD_PHYS_DISABLED = 3,
+	       RDMAD_PHYS_TRAINING = 4,
+	       RDMAD_PHYS_LINK_UP = 5,
+	       RDMAD_PHYS_ERROR_RECOVERY = 6,
+	       RDMAD_PHYS_TEST = 7,
+} RdmadPhysState;
+
 typedef enum { /* sysfs gid_attrs/types/N */
 	       RDMAD_GID_UNKNOWN,
 	       RDMAD_GID_IB,	  /* "IB/RoCE v1" on an InfiniBand port */
@@ -59,8 +69,7 @@ typedef struct {
 	guint number; /* from 1 */
 	RdmadLinkLayer link_layer;
 	int state;	  /* RdmadPortState, or RDMAD_UNKNOWN */
-	int phys_state;	  /* 1 Sleep 2 Polling 3 Disabled 4 PortConfigurationTraining 5 LinkUp
-				 * 6 LinkErrorRecovery 7 Phy Test, or RDMAD_UNKNOWN */
+	int phys_state;	  /* RdmadPhysState, or RDMAD_UNKNOWN */
 	gint64 rate_mbps; /* 400000 for "400 Gb/sec (4X NDR)" */
 	char *rate_text;  /* the kernel's text */
 	int lid, sm_lid;  /* InfiniBand; 0 elsewhere */
@@ -80,7 +89,8 @@ typedef struct {
 	int ifindex;
 	char *mac; /* "0c:42:a1:.."; 20 bytes for IPoIB */
 	int mtu;
-	int carrier; /* 1, 0, RDMAD_UNKNOWN (the interface is down) */
+	int up;	     /* set up by an administrator (IFF_UP): 1, 0, RDMAD_UNKNOWN */
+	int carrier; /* 1, 0, RDMAD_UNKNOWN (the interface is not up) */
 	char *operstate;
 	int carrier_changes; /* since the interface exists; RDMAD_UNKNOWN without netlink */
 	int speed_mbps;	     /* RDMAD_UNKNOWN: not reported by the driver */
@@ -109,6 +119,15 @@ typedef enum {
 	RDMAD_PCI_PF, /* has or can have virtual functions */
 	RDMAD_PCI_VF,
 } RdmadPciRole;
+
+/* What an RDMA device is for.  Only a NIC reaches other nodes; no pod, job or label has another device. */
+typedef enum {
+	RDMAD_ROLE_NIC,
+	/* A function that manages the NVSwitches of its board, an HCA by class and link layer. */
+	RDMAD_ROLE_SWITCH_MANAGEMENT,
+	/* A part of another RDMA device, for subnet management by umad: the kernel gives it no verbs. */
+	RDMAD_ROLE_SUB_DEVICE,
+} RdmadDeviceRole;
 
 struct RdmadDevice {
 	int refs;
@@ -139,6 +158,11 @@ struct RdmadDevice {
 	char *aux_name;	   /* auxiliary device, "mlx5_core.sf.4", or NULL */
 	int sf_number;	   /* of a subfunction, else RDMAD_UNKNOWN */
 	int acpi_index;	   /* the firmware's number of the slot, or RDMAD_UNKNOWN */
+	int pf_link; /* of a VF or a subfunction: whether the link of its PF is up; 1, 0, RDMAD_UNKNOWN */
+	/* Field SMDL of the function's vital product data (VPD), empty if there is none; NULL: not
+	 * read, as of functions that are not InfiniBand controllers of NVIDIA. */
+	char *vpd_model;
+	char *parent; /* name of the RDMA device that it is a sub-device of, or NULL */
 
 	RdmadPort *ports;
 	guint n_ports;
@@ -161,12 +185,38 @@ RDMAD_API const RdmadNetdev *rdmad_device_netdev(const RdmadDevice *dev, const c
 /* Returns the first character device of a kind, or NULL. */
 RDMAD_API const RdmadChardev *rdmad_device_chardev(const RdmadDevice *dev, RdmadChardevKind kind);
 
+RDMAD_API RdmadDeviceRole rdmad_device_role(const RdmadDevice *dev);
+/* Returns "nic", "switch-management" or "sub-device". */
+RDMAD_API const char *rdmad_device_role_name(RdmadDeviceRole role);
+/* Returns why the device is no NIC, for people, g_free(); NULL: it is one. */
+RDMAD_API char *rdmad_device_role_text(const RdmadDevice *dev);
+
 typedef gboolean (*RdmadPortFilter)(const RdmadDevice *dev, const RdmadPort *port,
 				    gconstpointer data);
-/* Returns the reason why no program can use the device, static text, or NULL if it is healthy.  One
- * usable port suffices, among the ports that `counts` accepts; `counts` NULL: among all. */
+/*
+ * Health of a device, among the ports that `counts` accepts, or all if it is NULL: one usable port suffices.
+ *
+ * A port is at rest if it is down because nobody has set it up:
+ *
+ * - Ethernet: its interface lacks IFF_UP, and its physical state is Disabled or unknown;
+ * - InfiniBand: it is of a VF whose node or port GUID is 0.
+ *
+ * The port of a VF or a subfunction is not at rest, but down, if the link of its PF is down.
+ *
+ * A device is at rest if none of its ports is usable and one is at rest.  The pod that gets it alone sets it up, by its CNI
+ * plugin: it can be allocated in mode exclusive.  Pods that share a device use the host's interface: it
+ * has to be set up before.
+ */
+/* Returns the reason why no program can use the device, static text, or NULL if it is healthy or at rest. */
 RDMAD_API const char *rdmad_device_problem(const RdmadDevice *dev, RdmadPortFilter counts,
 					   gconstpointer data);
+/* Returns the reason why the device is at rest, static text, or NULL if it is not. */
+RDMAD_API const char *rdmad_device_rest(const RdmadDevice *dev, RdmadPortFilter counts,
+					gconstpointer data);
+/* Returns whether this port is at rest. */
+RDMAD_API gboolean rdmad_port_is_at_rest(const RdmadDevice *dev, const RdmadPort *port);
+/* Returns whether the node GUID is known to be 0: connections by address (rdma_cm) do not work. */
+RDMAD_API gboolean rdmad_device_lacks_guid(const RdmadDevice *dev);
 
 /* Return static words as users write them: "infiniband", "ethernet"; "active"; "RoCE v2". */
 RDMAD_API const char *rdmad_link_layer_name(RdmadLinkLayer layer);

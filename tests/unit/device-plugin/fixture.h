@@ -30,6 +30,7 @@ static inline RdmadDevice *fixture_device(const char *id, const char *name, int 
 	dev->netdevs = g_new0(RdmadNetdev, 2);
 	dev->netdevs[0].name = g_strdup_printf("eth-%s", name);
 	dev->netdevs[1].name = g_strdup_printf("vlan-%s", name);
+	dev->netdevs[0].up = dev->netdevs[1].up = 1;
 	dev->n_chardevs = 2;
 	dev->chardevs = g_new0(RdmadChardev, 2);
 	dev->chardevs[0].kind = RDMAD_CHARDEV_UVERBS;

@@ -49,7 +49,7 @@ static void test_a_port_is_good_when_nothing_speaks_against_it(void)
 		RdmadDevice *dev = device_of_case(i);
 
 		g_test_message("case %u", i);
-		g_assert_cmpstr(health_problem(dev, &all), ==, cases[i].problem);
+		g_assert_cmpstr(health_problem(dev, &all, TRUE), ==, cases[i].problem);
 		rdmad_device_unref(dev);
 	}
 }
@@ -65,11 +65,29 @@ static void test_one_good_port_is_enough_and_the_best_bad_one_speaks(void)
 	dev->ports[0] = *first;
 	g_free(first);
 	dev->ports[1].state = RDMAD_PORT_DOWN;
-	g_assert_null(health_problem(dev, &all));
+	g_assert_null(health_problem(dev, &all, TRUE));
 	dev->ports[0].phys_state = 3;
-	g_assert_cmpstr(health_problem(dev, &all), ==, "its port has no physical link");
+	g_assert_cmpstr(health_problem(dev, &all, TRUE), ==, "its port has no physical link");
 	dev->ports[1].state = RDMAD_PORT_ACTIVE;
-	g_assert_null(health_problem(dev, &all));
+	g_assert_null(health_problem(dev, &all, TRUE));
+	rdmad_device_unref(dev);
+}
+
+static void test_a_device_at_rest_is_for_one_container_alone(void)
+{
+	const Selector all = { 0 };
+	RdmadDevice *dev = fixture_device("0000:3b:00.2", "mlx5_2", 0);
+
+	dev->ports[0].state = RDMAD_PORT_DOWN;
+	dev->ports[0].phys_state = RDMAD_PHYS_DISABLED;
+	dev->ports[0].netdev = g_strdup(dev->netdevs[0].name);
+	dev->netdevs[0].up = 0;
+	g_assert_null(health_problem(dev, &all, TRUE));
+	g_assert_cmpstr(health_problem(dev, &all, FALSE), ==, "its interface is not set up");
+	g_assert_cmpstr(health_rest(dev, &all), ==, "its interface is not set up");
+	dev->netdevs[0].up = 1;
+	g_assert_nonnull(health_problem(dev, &all, TRUE));
+	g_assert_null(health_rest(dev, &all));
 	rdmad_device_unref(dev);
 }
 
@@ -104,6 +122,8 @@ const UnitTest unit_tests[] = {
 		  test_a_port_is_good_when_nothing_speaks_against_it),
 	UNIT_TEST("/health/one_good_port_is_enough_and_the_best_bad_one_speaks",
 		  test_one_good_port_is_enough_and_the_best_bad_one_speaks),
+	UNIT_TEST("/health/a_device_at_rest_is_for_one_container_alone",
+		  test_a_device_at_rest_is_for_one_container_alone),
 	UNIT_TEST("/health/a_device_that_flaps_waits_longer_each_time",
 		  test_a_device_that_flaps_waits_longer_each_time),
 	{ 0 },

@@ -39,6 +39,8 @@ static void dump_pci(GString *out, const RdmadDevice *dev)
 		g_string_append_printf(out, " with %d vfs", dev->num_vfs);
 	if (dev->pf_address)
 		g_string_append_printf(out, " %d of %s", dev->vf_index, dev->pf_address);
+	if (dev->pf_link != RDMAD_UNKNOWN)
+		g_string_append_printf(out, " link %d", dev->pf_link);
 	if (dev->aux_name)
 		g_string_append_printf(out, " aux %s sf %d", dev->aux_name, dev->sf_number);
 	if (dev->acpi_index != RDMAD_UNKNOWN)
@@ -68,9 +70,10 @@ static void dump_port(GString *out, const RdmadPort *port)
 
 static void dump_netdev(GString *out, const RdmadNetdev *netdev)
 {
-	g_string_append_printf(out, "  net %s index %d mac %s mtu %d carrier %d %s speed %d",
+	g_string_append_printf(out, "  net %s index %d mac %s mtu %d up %d carrier %d %s speed %d",
 			       netdev->name, netdev->ifindex, or_dash(netdev->mac), netdev->mtu,
-			       netdev->carrier, or_dash(netdev->operstate), netdev->speed_mbps);
+			       netdev->up, netdev->carrier, or_dash(netdev->operstate),
+			       netdev->speed_mbps);
 	if (netdev->master)
 		g_string_append_printf(out, " master %s", netdev->master);
 	g_string_append_c(out, '\n');

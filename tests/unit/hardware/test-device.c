@@ -85,6 +85,26 @@ static void change_address(RdmadDevice *dev)
 	dev->netdevs[0].addresses[0][0] = 'x';
 }
 
+static void change_up(RdmadDevice *dev)
+{
+	dev->netdevs[0].up = 1;
+}
+
+static void change_pf_link(RdmadDevice *dev)
+{
+	dev->pf_link = 0;
+}
+
+static void change_parent(RdmadDevice *dev)
+{
+	dev->parent = g_strdup("mlx5_1");
+}
+
+static void change_vpd(RdmadDevice *dev)
+{
+	dev->vpd_model = g_strdup("");
+}
+
 static void change_carrier(RdmadDevice *dev)
 {
 	dev->netdevs[0].carrier = 1;
@@ -106,6 +126,7 @@ static void test_any_change_that_can_be_seen_makes_devices_unequal(void)
 		change_driver,	change_name,	change_index,	   change_vfs,
 		change_path,	change_state,	change_gid,	   change_address,
 		change_carrier, change_chardev, change_gid_netdev, change_problems,
+		change_up,	change_pf_link, change_parent,	   change_vpd,
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(changes); i++) {
@@ -118,6 +139,168 @@ static void test_any_change_that_can_be_seen_makes_devices_unequal(void)
 		g_assert_false(rdmad_device_equal(a, b));
 		g_assert_false(rdmad_device_equal(b, a));
 	}
+}
+
+static void test_a_copy_is_equal_and_shares_nothing(void)
+{
+	RdmadDevice *from = sample();
+	g_autoptr(RdmadDeviceRef) copy = NULL;
+
+	change_parent(from);
+	change_vpd(from);
+	copy = rdmad_device_copy(from);
+	g_assert_true(rdmad_device_equal(copy, from));
+	rdmad_device_unref(from);
+	g_assert_cmpstr(copy->parent, ==, "mlx5_1");
+	g_assert_cmpstr(copy->vpd_model, ==, "");
+	g_assert_cmpstr(copy->driver, ==, "mlx5_core");
+}
+
+/* ---- what a device is for ---- */
+
+static const struct {
+	const char *name, *vpd_model, *parent;
+	gboolean verbs;
+	RdmadDeviceRole role;
+	const char *text;
+} roles[] = {
+	{ "nic", NULL, NULL, TRUE, RDMAD_ROLE_NIC, NULL },
+	{ "nic_without_verbs", NULL, NULL, FALSE, RDMAD_ROLE_NIC, NULL },
+	{ "nic_with_data", "", NULL, TRUE, RDMAD_ROLE_NIC, NULL },
+	{ "nic_of_a_model", "SW_MNG2", NULL, TRUE, RDMAD_ROLE_NIC, NULL },
+	{ "switch", "SW_MNG", NULL, TRUE, RDMAD_ROLE_SWITCH_MANAGEMENT,
+	  "it manages the NVSwitches of its board and reaches no other node" },
+	{ "switch_without_verbs", "SW_MNG", NULL, FALSE, RDMAD_ROLE_SWITCH_MANAGEMENT,
+	  "it manages the NVSwitches of its board and reaches no other node" },
+	{ "sub_device", NULL, "mlx5_7", FALSE, RDMAD_ROLE_SUB_DEVICE,
+	  "it is a management sub-device of mlx5_7, without verbs" },
+	{ "sub_device_with_verbs", NULL, "mlx5_7", TRUE, RDMAD_ROLE_NIC, NULL },
+};
+
+static void test_a_device_has_one_role(gconstpointer data)
+{
+	const __typeof__(roles[0]) *c = data;
+	RdmadDevice *dev = sample();
+	g_autofree char *text = NULL;
+
+	dev->n_chardevs = c->verbs;
+	dev->vpd_model = g_strdup(c->vpd_model);
+	dev->parent = g_strdup(c->parent);
+	g_assert_cmpint(rdmad_device_role(dev), ==, c->role);
+	text = rdmad_device_role_text(dev);
+	g_assert_cmpstr(text, ==, c->text);
+	if (c->role == RDMAD_ROLE_SUB_DEVICE)
+		g_assert_null(rdmad_device_problem(dev, NULL, NULL));
+	if (c->role == RDMAD_ROLE_NIC && !c->verbs)
+		g_assert_nonnull(strstr(rdmad_device_problem(dev, NULL, NULL), "uverbs"));
+	dev->n_chardevs = 1;
+	rdmad_device_unref(dev);
+}
+
+/* ---- devices at rest ---- */
+
+#define ETHERNET   RDMAD_LINK_LAYER_ETHERNET
+#define INFINIBAND RDMAD_LINK_LAYER_INFINIBAND
+#define GUID	   "0202:03ff:fe04:0500"
+#define NO_GUID	   "0000:0000:0000:0000"
+#define REST	   "its interface is not set up"
+#define REST_IB	   "it has no GUID yet"
+#define DOWN	   "no port of it is active"
+#define PF_DOWN	   "the link of its physical function is down"
+
+static const struct {
+	const char *name;
+	RdmadLinkLayer layer;
+	RdmadPciRole pci;
+	int state, phys_state, up, pf_link;
+	const char *guid;
+	gboolean port_guid;
+	const char *problem, *rest;
+} rests[] = {
+	{ "vf_in_use", ETHERNET, RDMAD_PCI_VF, 4, 5, 1, 1, GUID, TRUE, NULL, NULL },
+	{ "vf", ETHERNET, RDMAD_PCI_VF, 1, 3, 0, 1, GUID, TRUE, NULL, REST },
+	{ "vf_without_guid", ETHERNET, RDMAD_PCI_VF, 1, 3, 0, 1, NO_GUID, TRUE, NULL, REST },
+	{ "vf_in_a_machine", ETHERNET, RDMAD_PCI_VF, 1, 3, 0, -1, GUID, TRUE, NULL, REST },
+	{ "vf_that_does_not_say", ETHERNET, RDMAD_PCI_VF, 1, -1, 0, 1, GUID, TRUE, NULL, REST },
+	{ "vf_by_netlink", ETHERNET, RDMAD_PCI_VF, 1, 0, 0, 1, GUID, TRUE, NULL, REST },
+	{ "vf_that_is_set_up", ETHERNET, RDMAD_PCI_VF, 1, 3, 1, 1, GUID, TRUE, DOWN, NULL },
+	{ "vf_without_interface", ETHERNET, RDMAD_PCI_VF, 1, 3, -1, 1, GUID, TRUE, DOWN, NULL },
+	{ "vf_that_polls", ETHERNET, RDMAD_PCI_VF, 1, 2, 0, 1, GUID, TRUE, DOWN, NULL },
+	{ "vf_that_recovers", ETHERNET, RDMAD_PCI_VF, 1, 6, 0, 1, GUID, TRUE, DOWN, NULL },
+	{ "vf_of_a_pf_without_link", ETHERNET, RDMAD_PCI_VF, 1, 3, 0, 0, GUID, TRUE, PF_DOWN,
+	  NULL },
+	{ "vf_set_up_of_such_a_pf", ETHERNET, RDMAD_PCI_VF, 1, 3, 1, 0, GUID, TRUE, PF_DOWN, NULL },
+	{ "vf_unreadable", ETHERNET, RDMAD_PCI_VF, -1, 3, 0, 1, GUID, TRUE, DOWN, NULL },
+	{ "vf_in_init", ETHERNET, RDMAD_PCI_VF, 2, 3, 0, 1, GUID, TRUE, DOWN, NULL },
+	{ "sf", ETHERNET, RDMAD_PCI_PLAIN, 1, 3, 0, 1, GUID, TRUE, NULL, REST },
+	{ "sf_of_a_pf_without_link", ETHERNET, RDMAD_PCI_PLAIN, 1, 3, 0, 0, GUID, TRUE, PF_DOWN,
+	  NULL },
+	{ "pf", ETHERNET, RDMAD_PCI_PF, 1, 3, 0, -1, GUID, TRUE, NULL, REST },
+	{ "nic", ETHERNET, RDMAD_PCI_PLAIN, 1, 3, 0, -1, GUID, TRUE, NULL, REST },
+	{ "nic_without_cable", ETHERNET, RDMAD_PCI_PLAIN, 1, 3, 1, -1, GUID, TRUE, DOWN, NULL },
+	{ "ib_vf", INFINIBAND, RDMAD_PCI_VF, 1, 5, 0, 1, NO_GUID, TRUE, NULL, REST_IB },
+	{ "ib_vf_without_port_guid", INFINIBAND, RDMAD_PCI_VF, 1, 5, 1, 1, GUID, FALSE, NULL,
+	  REST_IB },
+	{ "ib_vf_with_guids", INFINIBAND, RDMAD_PCI_VF, 1, 5, 0, 1, GUID, TRUE, DOWN, NULL },
+	{ "ib_vf_of_a_pf_without_link", INFINIBAND, RDMAD_PCI_VF, 1, 5, 0, 0, NO_GUID, FALSE,
+	  PF_DOWN, NULL },
+	{ "ib_vf_active_without_guid", INFINIBAND, RDMAD_PCI_VF, 4, 5, 0, 1, NO_GUID, TRUE, NULL,
+	  NULL },
+	{ "ib_pf_without_guid", INFINIBAND, RDMAD_PCI_PF, 1, 3, 0, -1, NO_GUID, FALSE, DOWN, NULL },
+	{ "ib_nic_whose_ipoib_is_down", INFINIBAND, RDMAD_PCI_PLAIN, 1, 3, 0, -1, GUID, TRUE, DOWN,
+	  NULL },
+};
+
+static RdmadDevice *device_of_rest(const __typeof__(rests[0]) *c)
+{
+	RdmadDevice *dev = sample();
+	RdmadPort *port = &dev->ports[0];
+
+	dev->pci_role = c->pci;
+	dev->pf_link = c->pf_link;
+	dev->node_guid = g_strdup(c->guid);
+	port->link_layer = c->layer;
+	port->state = c->state;
+	port->phys_state = c->phys_state;
+	port->gids[0].raw[0] = 0xfe;
+	port->gids[0].raw[15] = c->port_guid;
+	dev->netdevs[0].up = c->up;
+	dev->netdevs[0].carrier = c->state == RDMAD_PORT_ACTIVE ? 1 : RDMAD_UNKNOWN;
+	return dev;
+}
+
+static void test_a_device_that_nobody_set_up_is_at_rest(gconstpointer data)
+{
+	const __typeof__(rests[0]) *c = data;
+	RdmadDevice *dev = device_of_rest(c);
+
+	g_assert_cmpstr(rdmad_device_problem(dev, NULL, NULL), ==, c->problem);
+	g_assert_cmpstr(rdmad_device_rest(dev, NULL, NULL), ==, c->rest);
+	dev->fatal = TRUE;
+	g_assert_nonnull(rdmad_device_problem(dev, NULL, NULL));
+	g_assert_null(rdmad_device_rest(dev, NULL, NULL));
+	rdmad_device_unref(dev);
+}
+
+static gboolean is_second(const RdmadDevice *dev, const RdmadPort *port, gconstpointer data)
+{
+	return port->number == 2;
+}
+
+static void test_only_ports_that_count_are_at_rest(void)
+{
+	RdmadDevice *dev = device_of_rest(&rests[1]);
+
+	dev->ports = g_renew(RdmadPort, dev->ports, 2);
+	dev->ports[1] = (RdmadPort){ .number = 2, .state = RDMAD_PORT_ACTIVE, .phys_state = 5 };
+	dev->n_ports = 2;
+	g_assert_null(rdmad_device_rest(dev, NULL, NULL));
+	g_assert_null(rdmad_device_problem(dev, NULL, NULL));
+	dev->ports[1].state = RDMAD_PORT_DOWN;
+	g_assert_cmpstr(rdmad_device_rest(dev, NULL, NULL), ==, REST);
+	g_assert_null(rdmad_device_rest(dev, is_second, NULL));
+	g_assert_cmpstr(rdmad_device_problem(dev, is_second, NULL), ==, DOWN);
+	rdmad_device_unref(dev);
 }
 
 static void test_references_are_counted(void)
@@ -158,6 +341,10 @@ static void test_parts_are_found_by_name_and_kind(void)
 const UnitTest unit_tests[] = {
 	TEST(a_new_device_knows_nothing_but_its_names),
 	TEST(any_change_that_can_be_seen_makes_devices_unequal),
+	TEST(a_copy_is_equal_and_shares_nothing),
+	UNIT_CASES("/device/has_one_role/", roles, test_a_device_has_one_role),
+	UNIT_CASES("/device/at_rest/", rests, test_a_device_that_nobody_set_up_is_at_rest),
+	TEST(only_ports_that_count_are_at_rest),
 	TEST(references_are_counted),
 	TEST(problems_are_bounded),
 	TEST(parts_are_found_by_name_and_kind),

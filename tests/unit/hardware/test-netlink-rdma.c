@@ -4,6 +4,7 @@
 #include <rdma/rdma_netlink.h>
 #include <rdmad/device.h>
 
+#include "hardware/netlink/nldev.h"
 #include "hardware/netlink/rdma.h"
 #include "netlink-message.h"
 #include "../support/unit.h"
@@ -69,6 +70,21 @@ static void test_attributes_of_a_later_kernel_are_skipped(void)
 	message_add_text(&msg, RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_1");
 	rdmad_nldev_parse_device(&msg.hdr, devices);
 	g_assert_cmpuint(devices->len, ==, 1);
+}
+
+static void test_a_sub_device_has_a_parent(void)
+{
+	g_autoptr(GPtrArray) devices = new_devices();
+	Message msg;
+
+	message_init(&msg, TYPE(GET), NULL, 0);
+	message_add_u32(&msg, RDMA_NLDEV_ATTR_DEV_INDEX, 1);
+	message_add_text(&msg, RDMA_NLDEV_ATTR_DEV_NAME, "smi1");
+	message_add_u8(&msg, 99, 1); /* RDMA_NLDEV_ATTR_DEV_TYPE, RDMA_DEVICE_TYPE_SMI */
+	message_add_text(&msg, RDMAD_NLDEV_ATTR_PARENT_NAME, "mlx5_0");
+	rdmad_nldev_parse_device(&msg.hdr, devices);
+	g_assert_cmpuint(devices->len, ==, 1);
+	g_assert_cmpstr(((RdmadNldevDevice *)devices->pdata[0])->parent, ==, "mlx5_0");
 }
 
 static void test_a_port_has_its_states_and_netdev(void)
@@ -183,6 +199,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_device_has_its_index_name_guids_and_type),
 	TEST(an_empty_firmware_version_is_none),
 	TEST(attributes_of_a_later_kernel_are_skipped),
+	TEST(a_sub_device_has_a_parent),
 	TEST(a_port_has_its_states_and_netdev),
 	TEST(the_netns_mode_has_a_name),
 	TEST(a_move_names_the_device_and_the_namespace),

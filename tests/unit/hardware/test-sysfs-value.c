@@ -58,6 +58,12 @@ static void test_rates_are_megabits(void)
 		{ "10 Gb/sec (1X FDR10)", TRUE, 10000 },
 		{ "800 Gb/sec (8X NDR)", TRUE, 800000 },
 		{ "0 Gb/sec", TRUE, 0 },
+		{ "0 GB/sec", TRUE, 0 },
+		{ "0.0 GB/sec (1X SDR)", TRUE, 0 },
+		{ "0", TRUE, 0 },
+		{ "0x", FALSE, 0 },
+		{ "0.5 GB/sec", FALSE, 0 },
+		{ "100 GB/sec", FALSE, 0 },
 		{ "1000001 Gb/sec", FALSE, 0 },
 		{ "99999999999999999999 Gb/sec", FALSE, 0 },
 		{ "2.55 Gb/sec", FALSE, 0 },
@@ -74,6 +80,23 @@ static void test_rates_are_megabits(void)
 
 		g_test_message("\"%s\"", table[i].text);
 		g_assert_cmpint(rdmad_sysfs_rate(table[i].text, &value), ==, table[i].good);
+		g_assert_cmpint(value, ==, table[i].good ? table[i].value : 77);
+	}
+}
+
+static void test_an_interface_is_up_by_its_flags(void)
+{
+	static const Case table[] = {
+		{ "0x1003", TRUE, 1 }, { "0x1002", TRUE, 0 },	    { "0x0", TRUE, 0 },
+		{ "0x1", TRUE, 1 },    { "0x51043", TRUE, 1 },	    { "0xffffffff", TRUE, 1 },
+		{ "1003", FALSE, 0 },  { "0x100000003", FALSE, 0 }, { "0x", FALSE, 0 },
+		{ "", FALSE, 0 },      { "up", FALSE, 0 },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
+		int value = 77;
+
+		g_assert_cmpint(rdmad_sysfs_is_up(table[i].text, &value), ==, table[i].good);
 		g_assert_cmpint(value, ==, table[i].good ? table[i].value : 77);
 	}
 }
@@ -277,6 +300,7 @@ static void test_pci_names_are_distinguished_from_others(void)
 const UnitTest unit_tests[] = {
 	TEST(states_are_numbers_before_a_colon),
 	TEST(rates_are_megabits),
+	TEST(an_interface_is_up_by_its_flags),
 	TEST(identifiers_are_hexadecimal_of_16_bits),
 	TEST(numbers_and_speeds),
 	TEST(a_node_type_that_is_new_is_unknown),
