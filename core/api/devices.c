@@ -62,6 +62,12 @@ static json_t *port_json(const RdmadPort *port, const RdmadVerbsLimits *limits)
 	return object;
 }
 
+/* 1, 0 or RDMAD_UNKNOWN */
+static json_t *flag_json(int flag)
+{
+	return flag == RDMAD_UNKNOWN ? json_null() : json_boolean(flag);
+}
+
 static json_t *netdev_json(const RdmadNetdev *netdev)
 {
 	json_t *object = json_object();
@@ -70,8 +76,8 @@ static json_t *netdev_json(const RdmadNetdev *netdev)
 	api_set(object, "ifindex", json_integer(netdev->ifindex));
 	api_set(object, "mac", rdmad_json_string(netdev->mac));
 	api_set(object, "mtu", api_json_number(netdev->mtu));
-	api_set(object, "carrier",
-		netdev->carrier == RDMAD_UNKNOWN ? json_null() : json_boolean(netdev->carrier));
+	api_set(object, "up", flag_json(netdev->up));
+	api_set(object, "carrier", flag_json(netdev->carrier));
 	api_set(object, "carrier_changes", api_json_number(netdev->carrier_changes));
 	api_set(object, "operstate", rdmad_json_string(netdev->operstate));
 	api_set(object, "speed_mbps", api_json_number(netdev->speed_mbps));
@@ -94,11 +100,16 @@ static json_t *chardev_json(const RdmadChardev *chardev)
 
 static void device_add_identity(json_t *object, const RdmadDevice *dev)
 {
+	g_autofree char *role = rdmad_device_role_text(dev);
+
 	api_set(object, "device_id", rdmad_json_string(dev->id));
 	api_set(object, "device_name", rdmad_json_string(dev->name));
 	api_set(object, "index", api_json_number(dev->index));
 	api_set(object, "node_type", rdmad_json_string(rdmad_node_type_name(dev->node_type)));
 	api_set(object, "transport", rdmad_json_string(api_device_transport(dev)));
+	api_set(object, "role", json_string(rdmad_device_role_name(rdmad_device_role(dev))));
+	api_set(object, "role_reason", rdmad_json_string(role));
+	api_set(object, "parent", rdmad_json_string(dev->parent));
 	api_set(object, "node_guid", rdmad_json_string(dev->node_guid));
 	api_set(object, "sys_image_guid", rdmad_json_string(dev->sys_image_guid));
 	api_set(object, "driver", rdmad_json_string(dev->driver));
@@ -122,6 +133,7 @@ static void device_add_pci(json_t *object, const RdmadDevice *dev)
 		dev->pci_address ? json_string(roles[dev->pci_role]) : json_null());
 	api_set(object, "pf_address", rdmad_json_string(dev->pf_address));
 	api_set(object, "pf_netdevs", api_json_strings(dev->pf_netdevs));
+	api_set(object, "pf_link", flag_json(dev->pf_link));
 	api_set(object, "vf_index", api_json_number(dev->vf_index));
 	api_set(object, "num_vfs", api_json_number(dev->num_vfs));
 	api_set(object, "aux_name", rdmad_json_string(dev->aux_name));
@@ -164,19 +176,23 @@ static void device_add_parts(json_t *object, const RdmadDevice *dev, const Rdmad
 	api_set(object, "problems", api_json_strings(dev->problems));
 }
 
-const char *api_device_problem(const RdmadServices *services, const RdmadDevice *dev)
+ApiHealth api_device_health(const RdmadServices *services, const RdmadDevice *dev)
 {
-	const char *problem = NULL;
+	ApiHealth health = { NULL, NULL, FALSE };
 
-	if (rdmad_modules_device_health(services->modules, dev, &problem))
-		return problem;
-	return rdmad_device_problem(dev, NULL, NULL);
+	health.offered =
+		rdmad_modules_device_health(services->modules, dev, &health.problem, &health.rest);
+	if (!health.offered && (dev->fatal || rdmad_device_role(dev) == RDMAD_ROLE_NIC)) {
+		health.problem = rdmad_device_problem(dev, NULL, NULL);
+		health.rest = rdmad_device_rest(dev, NULL, NULL);
+	}
+	return health;
 }
 
 json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev)
 {
 	json_t *object = json_object();
-	const char *problem = api_device_problem(services, dev);
+	const ApiHealth health = api_device_health(services, dev);
 	const char *verbs_problem =
 		services->verbs ? rdmad_verbs_problem(services->verbs, dev->id) : NULL;
 	const RdmadVerbsLimits *limits =
@@ -186,8 +202,9 @@ json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev)
 	device_add_pci(object, dev);
 	api_set(object, "nearest_gpu", nearest_gpu_json(services, dev));
 	device_add_parts(object, dev, limits);
-	api_set(object, "health", json_string(problem ? "unhealthy" : "healthy"));
-	api_set(object, "health_reason", rdmad_json_string(problem));
+	api_set(object, "health", json_string(health.problem ? "unhealthy" : "healthy"));
+	api_set(object, "health_reason", rdmad_json_string(health.problem));
+	api_set(object, "rest_reason", rdmad_json_string(health.rest));
 	api_set(object, "limits", api_limits_json(limits));
 	api_set(object, "verbs_problem", rdmad_json_string(verbs_problem));
 	return object;

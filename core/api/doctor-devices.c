@@ -111,8 +111,20 @@ static void check_problems(const RdmadServices *services, const RdmadDevice *dev
 		check_verbs(services->verbs, dev, findings);
 }
 
-static const char *down_advice(const RdmadPort *port)
+static const char *down_advice(const RdmadDevice *dev, const RdmadPort *port, gboolean rest)
 {
+	if (rest && port->link_layer == RDMAD_LINK_LAYER_INFINIBAND)
+		return "the CNI plugin of the pod that gets it sets its GUIDs; by hand: `ip link "
+		       "set PF "
+		       "vf N node_guid GUID port_guid GUID`, then bind its driver again";
+	if (rest)
+		return "the CNI plugin of the pod that gets it alone sets it up; for the host and "
+		       "for "
+		       "pods that share it: `ip link set INTERFACE up`";
+	if (dev->pf_link == 0)
+		return "the link of its physical function is down: check that one's cable and the "
+		       "switch "
+		       "port, and set its interface up (`ip link`)";
 	if (port->link_layer == RDMAD_LINK_LAYER_ETHERNET)
 		return "check the cable and the switch port, and set the interface up (`ip "
 		       "link`)";
@@ -137,9 +149,12 @@ static gboolean check_port(const RdmadDevice *dev, const RdmadPort *port, gboole
 	if (port->state == RDMAD_UNKNOWN)
 		return FALSE;
 	if (port->state != RDMAD_PORT_ACTIVE) {
+		const gboolean rest = rdmad_port_is_at_rest(dev, port);
+
 		doctor_say(findings, healthy ? RDMAD_FINDING_NOTE : RDMAD_FINDING_PROBLEM,
-			   dev->name, down_advice(port), "port %u is %s", port->number,
-			   rdmad_port_state_name(port->state));
+			   dev->name, down_advice(dev, port, rest), "port %u is %s%s", port->number,
+			   rdmad_port_state_name(port->state),
+			   rest ? ", and nobody has set it up" : "");
 		return !healthy;
 	}
 	doctor_say(findings, RDMAD_FINDING_OK, dev->name, NULL, "port %u is active%s%s",
@@ -155,6 +170,21 @@ static gboolean check_port(const RdmadDevice *dev, const RdmadPort *port, gboole
 	return FALSE;
 }
 
+/* EFA and usNIC have no GUIDs, and no connections by address. */
+static void check_guid(const RdmadDevice *dev, json_t *findings)
+{
+	const gboolean has_guids =
+		dev->node_type == RDMAD_NODE_CA || dev->node_type == RDMAD_NODE_RNIC;
+
+	if (has_guids && rdmad_device_lacks_guid(dev) && !rdmad_device_rest(dev, NULL, NULL))
+		doctor_say(findings, RDMAD_FINDING_NOTE, dev->name,
+			   dev->pci_role == RDMAD_PCI_VF
+				   ? "`ip link set PF vf N node_guid GUID` (InfiniBand: port_guid "
+				     "too), then bind the driver of the virtual function again"
+				   : "its firmware or driver has to give it one",
+			   "its node GUID is 0: connections by address (librdmacm) will not work");
+}
+
 /* Reports an unhealthy device whose problem no other check has reported. */
 static void check_health(const RdmadDevice *dev, const char *problem, json_t *findings)
 {
@@ -165,7 +195,8 @@ static void check_health(const RdmadDevice *dev, const char *problem, json_t *fi
 static void check_device(const RdmadServices *services, const DoctorFiles *files,
 			 const RdmadDevice *dev, json_t *findings)
 {
-	const char *problem = api_device_problem(services, dev);
+	const ApiHealth health = api_device_health(services, dev);
+	g_autofree char *role = rdmad_device_role_text(dev);
 	gboolean known = dev->fatal || !rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS);
 
 	if (dev->fatal)
@@ -174,11 +205,16 @@ static void check_device(const RdmadServices *services, const DoctorFiles *files
 			   "again, rdmad "
 			   "takes it up again once it was removed and added",
 			   "its driver reports a fatal error and gave it up");
+	if (role && !health.offered) {
+		doctor_say(findings, RDMAD_FINDING_OK, dev->name, NULL, "no NIC: %s", role);
+		return;
+	}
 	check_uverbs(services, files, dev, findings);
 	for (guint i = 0; i < dev->n_ports; i++)
-		known |= check_port(dev, &dev->ports[i], problem == NULL, findings);
-	if (problem && !known)
-		check_health(dev, problem, findings);
+		known |= check_port(dev, &dev->ports[i], health.problem == NULL, findings);
+	if (health.problem && !known)
+		check_health(dev, health.problem, findings);
+	check_guid(dev, findings);
 	check_problems(services, dev, findings);
 }
 

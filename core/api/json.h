@@ -66,9 +66,15 @@ struct ApiTexts *api_allocation_texts_new(void);
 
 /* Returns the devices in the natural order of their names; borrowed. */
 GPtrArray *api_devices_by_name(const RdmadServices *services);
-/* Returns why pods cannot use the device, as reported to kubelet if a module offers the device;
- * NULL if it is healthy.  Static text. */
-const char *api_device_problem(const RdmadServices *services, const RdmadDevice *dev);
+/* What is reported of a device, each static text or NULL. */
+typedef struct {
+	const char *problem; /* why it is unhealthy */
+	const char *rest;    /* why it is healthy and at rest */
+	gboolean offered;    /* a module offers it to pods */
+} ApiHealth;
+
+/* A device that is not offered is judged by itself; one that is no NIC only by its driver. */
+ApiHealth api_device_health(const RdmadServices *services, const RdmadDevice *dev);
 /* Returns a device by its id or its current name, or NULL. */
 const RdmadDevice *api_find_device(const RdmadServices *services, const char *name);
 /* Returns the JSON object of a device. */

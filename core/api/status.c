@@ -61,7 +61,7 @@ static json_t *devices_json(const RdmadServices *services)
 		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
 
 		active += device_is_active(dev);
-		unhealthy += api_device_problem(services, dev) != NULL;
+		unhealthy += api_device_health(services, dev).problem != NULL;
 	}
 	api_set(object, "count", json_integer(count));
 	api_set(object, "active", json_integer(active));

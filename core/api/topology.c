@@ -151,6 +151,10 @@ static GBytes *topology_build(const RdmadServices *services, gconstpointer read)
 	g_autoptr(GPtrArray) nics = api_devices_by_name(services);
 	json_t *object = json_object();
 
+	for (guint i = nics->len; i-- > 0;)
+		if (rdmad_device_role(nics->pdata[i]) != RDMAD_ROLE_NIC)
+			g_ptr_array_remove_index(nics, i);
+
 	api_set(object, "gpus", gpus_json(services->inventory));
 	api_set(object, "nics", nics_json(nics));
 	api_set(object, "distances", distances_json(services->inventory, nics));

@@ -57,12 +57,25 @@ static char *format_nearest(const json_t *device)
 			       format_text(gpu, "distance") ?: "?");
 }
 
-/* "unhealthy: no port of it is active" */
+/* "unhealthy: no port of it is active", "healthy, at rest: its interface is not set up" */
 static char *format_health(const json_t *device)
 {
-	const char *reason = format_text(device, "health_reason");
+	const char *problem = format_text(device, "health_reason");
+	const char *rest = format_text(device, "rest_reason");
 
-	return g_strconcat(format_text(device, "health") ?: "", reason ? ": " : NULL, reason, NULL);
+	return g_strconcat(format_text(device, "health") ?: "",
+			   problem ? ": "
+			   : rest  ? ", at rest: "
+				   : NULL,
+			   problem ?: rest, NULL);
+}
+
+/* "switch-management: it manages the NVSwitches of its board" */
+static char *format_role(const json_t *device)
+{
+	const char *reason = format_text(device, "role_reason");
+
+	return g_strconcat(format_text(device, "role") ?: "", reason ? ": " : NULL, reason, NULL);
 }
 
 static void write_identity(const json_t *device, GString *out)
@@ -72,10 +85,11 @@ static void write_identity(const json_t *device, GString *out)
 	g_autofree char *path = format_list(json_object_get(device, "pci_path"), " / ");
 	g_autofree char *numa = format_number(device, "numa_node");
 	g_autofree char *function = format_function(device), *nearest = format_nearest(device);
-	g_autofree char *health = format_health(device);
+	g_autofree char *health = format_health(device), *role = format_role(device);
 
 	write_line(out, "id", format_text(device, "device_id"));
 	write_line(out, "node type", format_text(device, "node_type"));
+	write_line(out, "role", role);
 	write_line(out, "transport", format_text(device, "transport"));
 	write_line(out, "driver", format_text(device, "driver"));
 	write_line(out, "firmware", format_text(device, "firmware"));

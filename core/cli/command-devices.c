@@ -7,9 +7,9 @@
 #include "base/terminal.h"
 #include "cli/table.h"
 
-static const char *const headers[] = { "NAME",	    "+PCI",   "+DRIVER", "NETDEV", "LINK",
-				       "STATE",	    "RATE",   "NUMA",	 "GPU",	   "+GIDS",
-				       "+FIRMWARE", "HEALTH", NULL };
+static const char *const headers[] = { "NAME",	"+PCI",	     "+ROLE",  "+DRIVER", "NETDEV",
+				       "LINK",	"STATE",     "RATE",   "NUMA",	  "GPU",
+				       "+GIDS", "+FIRMWARE", "HEALTH", NULL };
 
 /* Shows only a GPU behind the same PCIe switch. */
 static char *format_gpu(const json_t *device)
@@ -33,6 +33,16 @@ static const char *port_netdev(const json_t *device, const json_t *port)
 	return name ?: format_text(json_array_get(netdevs, 0), "name");
 }
 
+/* A NIC at rest is as healthy as one in use, and another device is not used at all. */
+static const char *health_word(const json_t *device)
+{
+	if (format_text(device, "health_reason"))
+		return format_text(device, "health");
+	if (format_text(device, "role_reason"))
+		return format_text(device, "role");
+	return format_text(device, "rest_reason") ? "idle" : format_text(device, "health");
+}
+
 static void add_port(RdmadTable *table, const json_t *device, const json_t *port, gboolean many)
 {
 	g_autofree char *number = format_number(port, "number");
@@ -45,9 +55,10 @@ static void add_port(RdmadTable *table, const json_t *device, const json_t *port
 					    many ? "/" : NULL, number, NULL);
 
 	rdmad_table_add(table, name, format_text(device, "pci_address"),
-			format_text(device, "driver"), port_netdev(device, port),
-			format_text(device, "transport"), format_text(port, "state"), rate, numa,
-			gpu, gids, format_text(device, "firmware"), format_text(device, "health"));
+			format_text(device, "role"), format_text(device, "driver"),
+			port_netdev(device, port), format_text(device, "transport"),
+			format_text(port, "state"), rate, numa, gpu, gids,
+			format_text(device, "firmware"), health_word(device));
 }
 
 void devices_write(const json_t *devices, const RdmadTableStyle *style, GString *out)

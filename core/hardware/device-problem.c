@@ -8,8 +8,9 @@
 /* ---- role ---- */
 
 /*
- * Sources: SMDL=SW_MNG is the mark by which NVIDIA's fabric manager finds the functions that manage NVSwitches of
- * Blackwell boards (nvidia-fabricmanager-start.sh); a sub-device is ib_add_sub_device() of Linux 6.11.
+ * Sources: SMDL=SW_MNG is the mark by which NVIDIA's fabric manager finds the functions that
+ * manage NVSwitches of Blackwell boards (nvidia-fabricmanager-start.sh); a sub-device is
+ * ib_add_sub_device() of Linux 6.11.
  */
 RdmadDeviceRole rdmad_device_role(const RdmadDevice *dev)
 {

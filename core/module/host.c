@@ -426,12 +426,12 @@ void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings)
 }
 
 gboolean rdmad_modules_device_health(const RdmadModules *modules, const RdmadDevice *dev,
-				     const char **problem)
+				     const char **problem, const char **rest)
 {
 	for (guint i = 0; i < modules->slots->len; i++) {
 		const RdmadModuleSlot *slot = g_ptr_array_index(modules->slots, i);
 
-		if (slot->module && rdmad_module_device_health(slot->module, dev, problem))
+		if (slot->module && rdmad_module_device_health(slot->module, dev, problem, rest))
 			return TRUE;
 	}
 	return FALSE;

@@ -46,7 +46,7 @@ void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings);
 /* Sets `problem` to the static text why pods do not get the device, as reported by the first
  * module that offers the device.  Returns FALSE if no module offers it. */
 gboolean rdmad_modules_device_health(const RdmadModules *modules, const RdmadDevice *dev,
-				     const char **problem);
+				     const char **problem, const char **rest);
 /* Returns the mask of the capabilities that the loaded modules declare for the daemon or for
  * executors. */
 guint64 rdmad_modules_capabilities(const RdmadModules *modules, gboolean of_executors);

@@ -187,10 +187,10 @@ void rdmad_module_check(const RdmadModule *module, RdmadCheckFunc warn, gpointer
 }
 
 gboolean rdmad_module_device_health(const RdmadModule *module, const RdmadDevice *dev,
-				    const char **problem)
+				    const char **problem, const char **rest)
 {
 	return module->started && module->klass->device_health &&
-	       module->klass->device_health(module->state, dev, problem);
+	       module->klass->device_health(module->state, dev, problem, rest);
 }
 
 const RdmadCommand *rdmad_module_commands(const RdmadModule *module)

@@ -29,4 +29,4 @@ void rdmad_module_doctor(const RdmadModule *module, struct json_t *findings);
 gboolean rdmad_module_rehearse(const RdmadModule *module, GError **error);
 void rdmad_module_check(const RdmadModule *module, RdmadCheckFunc warn, gpointer data);
 gboolean rdmad_module_device_health(const RdmadModule *module, const RdmadDevice *dev,
-				    const char **problem);
+				    const char **problem, const char **rest);

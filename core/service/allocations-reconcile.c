@@ -14,6 +14,7 @@ typedef struct {
 	const char *(*device_of)(const char *slot, gpointer data);
 	char *(*id_of)(const char *const *slots, gpointer data);
 	char **(*exposed_of)(const char *const *slots, gpointer data);
+	gboolean (*port_counts)(const RdmadDevice *dev, const RdmadPort *port, gconstpointer data);
 	gpointer data;
 } Resolver;
 
@@ -50,9 +51,25 @@ void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *
 		return;
 	}
 	mine = g_new(Resolver, 1);
-	*mine = (Resolver){ owner,	     g_strdup(resolver->owner), resolver->device_of,
-			    resolver->id_of, resolver->exposed_of,	data };
+	*mine = (Resolver){ owner,
+			    g_strdup(resolver->owner),
+			    resolver->device_of,
+			    resolver->id_of,
+			    resolver->exposed_of,
+			    resolver->port_counts,
+			    data };
 	g_hash_table_replace(allocations->resolvers, g_strdup(resolver->resource), mine);
+}
+
+gboolean rdmad_allocations_port_counts(RdmadAllocations *allocations,
+				       const RdmadAllocation *allocation, const RdmadDevice *dev,
+				       const RdmadPort *port)
+{
+	const Resolver *resolver =
+		g_hash_table_lookup(allocations->resolvers, allocation->resource);
+
+	return !resolver || !resolver->port_counts ||
+	       resolver->port_counts(dev, port, resolver->data);
 }
 
 /* Changes that a list requires.  All are written in one transaction, then applied. */

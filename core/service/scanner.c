@@ -289,11 +289,28 @@ void rdmad_hardware_hint(RdmadHardware *hw)
 	hardware_hinted(hw);
 }
 
+/* Virtual functions and subfunctions have the link of their physical function. */
+static gboolean is_child(const RdmadDevice *dev, const RdmadDevice *of)
+{
+	if (dev == of || !of->pci_address || of->aux_name)
+		return FALSE;
+	return dev->aux_name ? !g_strcmp0(dev->pci_address, of->pci_address)
+			     : !g_strcmp0(dev->pf_address, of->pci_address);
+}
+
 gboolean rdmad_hardware_hint_device(RdmadHardware *hw, const char *id)
 {
-	if (!rdmad_inventory_lookup(hw->inventory, id))
+	const RdmadDevice *named = rdmad_inventory_lookup(hw->inventory, id);
+
+	if (!named)
 		return FALSE;
 	g_hash_table_add(hw->next, g_strdup(id));
+	for (guint i = 0; i < rdmad_inventory_count(hw->inventory); i++) {
+		const RdmadDevice *dev = rdmad_inventory_nth(hw->inventory, i);
+
+		if (dev->pf_link != RDMAD_UNKNOWN && is_child(dev, named))
+			g_hash_table_add(hw->next, g_strdup(dev->id));
+	}
 	hardware_hinted(hw);
 	return TRUE;
 }

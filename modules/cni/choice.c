@@ -40,10 +40,14 @@ static gboolean id_is_of_device(const char *id, const RdmadDevice *dev)
 }
 
 /* A bond's own interface has the addresses and GIDs. */
-static const char *device_netdev(const RdmadDevice *dev)
+static const char *slot_netdev(const CniSlot *slot)
 {
+	const RdmadDevice *dev = slot->device;
+
 	if (dev->bond)
 		return dev->bond;
+	if (slot->netdev)
+		return slot->netdev;
 	for (guint i = 0; i < dev->n_ports; i++)
 		if (dev->ports[i].netdev)
 			return dev->ports[i].netdev;
@@ -177,7 +181,7 @@ static CniChoice *choice_new(const CniSlot *slot, const char *ifname,
 	choice->slot_id = slot->slot_id;
 	choice->ifname = g_strdup(ifname);
 	choice->entry = entry;
-	choice->netdev = device_netdev(slot->device);
+	choice->netdev = slot_netdev(slot);
 	return choice;
 }
 

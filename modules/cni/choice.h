@@ -24,6 +24,8 @@ typedef struct {
 	const char *allocation, *resource, *slot_id;
 	const RdmadDevice *device;
 	CniMode mode; /* exclusive, shared, shared-multi; allocation: unknown */
+	const char *
+		netdev; /* interface of the first port that the resource selects; NULL: not known */
 } CniSlot;
 
 /* A NIC of an existing attachment, of any pod. */

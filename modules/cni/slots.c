@@ -87,13 +87,30 @@ static gboolean slot_is_there(const GArray *slots, const RdmadAllocation *alloca
 	return FALSE;
 }
 
-static void slots_add(GArray *slots, RdmadInventory *inventory, const RdmadAllocation *allocation,
+static const char *selected_netdev(RdmadAllocations *table, const RdmadAllocation *allocation,
+				   const RdmadDevice *dev)
+{
+	for (guint i = 0; dev && i < dev->n_ports; i++)
+		if (dev->ports[i].netdev &&
+		    rdmad_allocations_port_counts(table, allocation, dev, &dev->ports[i]))
+			return dev->ports[i].netdev;
+	return NULL;
+}
+
+static void slots_add(GArray *slots, Cni *cni, const RdmadAllocation *allocation,
 		      const char **missing)
 {
+	RdmadInventory *inventory = rdmad_module_inventory(cni->self);
+	RdmadAllocations *table = rdmad_module_allocations(cni->self);
+
 	for (guint i = 0; allocation->slots[i]; i++) {
-		const CniSlot slot = { allocation->id, allocation->resource, allocation->slots[i],
-				       rdmad_inventory_lookup(inventory, allocation->devices[i]),
-				       cni_mode_parse(allocation->mode) };
+		const RdmadDevice *dev = rdmad_inventory_lookup(inventory, allocation->devices[i]);
+		const CniSlot slot = { allocation->id,
+				       allocation->resource,
+				       allocation->slots[i],
+				       dev,
+				       cni_mode_parse(allocation->mode),
+				       selected_netdev(table, allocation, dev) };
 
 		if (!slot.device)
 			*missing = allocation->devices[i];
@@ -110,7 +127,7 @@ GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, cons
 
 	*missing = NULL;
 	for (guint i = 0; i < held->len; i++)
-		slots_add(slots, rdmad_module_inventory(cni->self), held->pdata[i], missing);
+		slots_add(slots, cni, held->pdata[i], missing);
 	*unsure = request->pod_name && (unnamed || (!slots->len && !*missing));
 	return slots;
 }

@@ -482,14 +482,16 @@ static void plugin_check(gpointer state, RdmadCheckFunc warn, gpointer data)
 }
 
 /* A device that is unhealthy in one of its resources is unhealthy. */
-static gboolean plugin_device_health(gpointer state, const RdmadDevice *dev, const char **problem)
+static gboolean plugin_device_health(gpointer state, const RdmadDevice *dev, const char **problem,
+				     const char **rest)
 {
 	const Plugin *plugin = state;
 	gboolean offered = FALSE;
 
-	*problem = NULL;
+	*problem = *rest = NULL;
 	for (guint i = 0; i < plugin->resources->len && !*problem; i++)
-		offered |= resource_device_health(plugin->resources->pdata[i], dev->id, problem);
+		offered |=
+			resource_device_health(plugin->resources->pdata[i], dev->id, problem, rest);
 	return offered;
 }
 

@@ -20,8 +20,9 @@ typedef struct {
 	guint relapses;
 } Health;
 
-/* Returns the reason why a container cannot use the device ("no port is active"), or NULL.  A device at
- * rest (rdmad/device.h) can be used only if a container has it alone.  `dev` NULL: absent. */
+/* Returns the reason why a container cannot use the device ("no port is active"), or NULL.  A
+ * device at rest (rdmad/device.h) can be used only if a container has it alone.  `dev` NULL:
+ * absent. */
 const char *health_problem(const RdmadDevice *dev, const Selector *selector, gboolean exclusive);
 /* Returns the reason why the device is at rest, or NULL. */
 const char *health_rest(const RdmadDevice *dev, const Selector *selector);

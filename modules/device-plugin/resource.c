@@ -180,6 +180,13 @@ static char **exposed_of(const char *const *slots, gpointer data)
 	return allocation_exposed(resource->pool, slots);
 }
 
+static gboolean port_counts(const RdmadDevice *dev, const RdmadPort *port, gconstpointer data)
+{
+	const Resource *resource = data;
+
+	return selector_takes_port(&pool_settings(resource->pool)->selector, dev, port);
+}
+
 static void resolver_set(Resource *resource, gboolean on)
 {
 	const RdmadAllocationResolver resolver = {
@@ -188,6 +195,7 @@ static void resolver_set(Resource *resource, gboolean on)
 		.device_of = on ? device_of : NULL,
 		.id_of = id_of,
 		.exposed_of = exposed_of,
+		.port_counts = port_counts,
 	};
 
 	rdmad_allocations_set_resolver(rdmad_module_allocations(resource->self), resource->self,
@@ -487,13 +495,17 @@ char *resource_problem(const Resource *resource)
 	return g_strdup_printf("%s: %s", resource_name(resource), problem);
 }
 
-gboolean resource_device_health(const Resource *resource, const char *id, const char **problem)
+gboolean resource_device_health(const Resource *resource, const char *id, const char **problem,
+				const char **rest)
 {
 	const PoolDevice *device = pool_find_device(resource->pool, id);
 
-	if (device)
-		*problem = device->health.problem;
-	return device != NULL;
+	if (!device)
+		return FALSE;
+	*problem = device->health.problem;
+	*rest = *problem ? NULL
+			 : health_rest(device->dev, &pool_settings(resource->pool)->selector);
+	return TRUE;
 }
 
 void resource_doctor(const Resource *resource, json_t *findings)

@@ -58,6 +58,8 @@ void resource_count(const Resource *resource, ResourceCounts *counts);
 /* Returns the reason why kubelet does not watch the resource, for people (g_free()); NULL: it
  * does. */
 char *resource_problem(const Resource *resource);
-/* Returns FALSE if the resource does not have the device; `problem` as in Health. */
-gboolean resource_device_health(const Resource *resource, const char *id, const char **problem);
+/* Returns FALSE if the resource does not have the device; `problem` as in Health, `rest` NULL with
+ * it. */
+gboolean resource_device_health(const Resource *resource, const char *id, const char **problem,
+				const char **rest);
 void resource_doctor(const Resource *resource, struct json_t *findings);

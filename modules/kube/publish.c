@@ -147,6 +147,8 @@ static void label_add(const Wanted *all, const char *key, const char *value)
 
 static void device_count(Wanted *all, const RdmadDevice *device)
 {
+	if (rdmad_device_role(device) != RDMAD_ROLE_NIC)
+		return;
 	label_add(all, "capable", "true");
 	all->rails += is_rail(all->publish, device);
 	for (guint p = 0; p < device->n_ports; p++) {

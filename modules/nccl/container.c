@@ -184,6 +184,11 @@ static gboolean disk_has_files(const NcclContainer *container, const NcclSetting
 
 /* ---- update ---- */
 
+static gboolean entries_equal(const NcclViewDevice *a, const NcclViewDevice *b)
+{
+	return a->device == b->device && !memcmp(a->left_out, b->left_out, sizeof(a->left_out));
+}
+
 /* Equal snapshots and equal addresses give the same plan. */
 static gboolean views_equal(const NcclView *a, const NcclView *b)
 {
@@ -194,7 +199,7 @@ static gboolean views_equal(const NcclView *a, const NcclView *b)
 			  (const char *const *)b->default_netdevs))
 		return FALSE;
 	for (guint i = 0; i < a->devices->len; i++)
-		if (nccl_view_device(a, i)->device != nccl_view_device(b, i)->device)
+		if (!entries_equal(nccl_view_device(a, i), nccl_view_device(b, i)))
 			return FALSE;
 	return TRUE;
 }
@@ -276,12 +281,12 @@ static void container_write_all(NcclContainer *container, const NcclSettings *se
 	}
 }
 
-NcclContainerResult nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
-					  const NcclMoved *moved, const NcclSettings *settings,
-					  const char *run_dir)
+NcclContainerResult nccl_container_update(NcclContainer *container, RdmadAllocations *table,
+					  RdmadInventory *inventory, const NcclMoved *moved,
+					  const NcclSettings *settings, const char *run_dir)
 {
 	NcclView *view = nccl_view_of_allocations(
-		container->allocations, inventory, settings->host_network,
+		container->allocations, table, inventory, settings->host_network,
 		container->look ? nccl_look_network(container->look) : NULL, moved);
 	g_autoptr(NcclDiskPlan) disk = NULL;
 

@@ -54,9 +54,9 @@ typedef enum {
  * Makes a new view, plans again if it changed, and writes the files that differ from those on the
  * disk.  A missing directory and write errors set `unwritten`.
  */
-NcclContainerResult nccl_container_update(NcclContainer *container, RdmadInventory *inventory,
-					  const NcclMoved *moved, const NcclSettings *settings,
-					  const char *run_dir);
+NcclContainerResult nccl_container_update(NcclContainer *container, RdmadAllocations *table,
+					  RdmadInventory *inventory, const NcclMoved *moved,
+					  const NcclSettings *settings, const char *run_dir);
 
 /* Returns the differences, "NCCL_IB_GID_INDEX 3, was 5"; g_free(). */
 char *nccl_container_difference(const NcclEnv *before, const NcclEnv *now);

@@ -134,8 +134,9 @@ static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 	container_update_look(containers, container);
 	if (!container_knows_network(container))
 		return FALSE;
-	result = nccl_container_update(container, rdmad_module_inventory(containers->self),
-				       containers->moved, *containers->settings,
+	result = nccl_container_update(container, rdmad_module_allocations(containers->self),
+				       rdmad_module_inventory(containers->self), containers->moved,
+				       *containers->settings,
 				       rdmad_module_run_dir(containers->self));
 	if (result == NCCL_CONTAINER_CHANGED && container->started && container->first &&
 	    !nccl_env_equal(container->first, container->plan->env))

@@ -15,6 +15,8 @@ static const struct {
 	const char *name, *text;
 } RAIL_REASONS[] = {
 	[NCCL_RAIL_SELECTED] = { "selected", "selected" },
+	[NCCL_RAIL_NO_NIC] = { "no-nic", "a management device, which reaches no other node" },
+	[NCCL_RAIL_OTHER_PORT] = { "other-port", "another port of its device was allocated" },
 	[NCCL_RAIL_NOT_GRANTED] = { "not-granted", "the container cannot open it" },
 	[NCCL_RAIL_FATAL] = { "fatal", "its driver gave the device up" },
 	[NCCL_RAIL_PORT_DOWN] = { "port-down", "the port is not active" },
@@ -146,6 +148,10 @@ static NcclRailReason port_judge(const NcclViewDevice *entry, const RdmadPort *p
 {
 	const RdmadDevice *device = entry->device;
 
+	if (rdmad_device_role(device) != RDMAD_ROLE_NIC)
+		return NCCL_RAIL_NO_NIC;
+	if (nccl_view_leaves_out(entry, port))
+		return NCCL_RAIL_OTHER_PORT;
 	if (!entry->granted)
 		return NCCL_RAIL_NOT_GRANTED;
 	if (device->fatal)

@@ -8,7 +8,9 @@
 /* Why a port is excluded.  The names are those of the JSON and the metrics. */
 typedef enum {
 	NCCL_RAIL_SELECTED,
+	NCCL_RAIL_NO_NIC,
 	NCCL_RAIL_NOT_GRANTED,
+	NCCL_RAIL_OTHER_PORT,
 	NCCL_RAIL_FATAL,
 	NCCL_RAIL_PORT_DOWN,
 	NCCL_RAIL_IWARP,

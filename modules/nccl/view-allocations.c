@@ -126,9 +126,33 @@ static gboolean has_exposed(const RdmadAllocation *allocation)
 	return g_strv_length(allocation->devices) > g_strv_length(allocation->slots);
 }
 
-NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory *inventory,
-				   gboolean host_network, const NcclNetwork *network,
-				   const NcclMoved *moved)
+/* Returns whether one of the allocations has the port of its device. */
+static gboolean is_allocated(const GPtrArray *allocations, RdmadAllocations *table,
+			     const RdmadDevice *device, const RdmadPort *port)
+{
+	for (guint i = 0; i < allocations->len; i++)
+		if (rdmad_allocation_has_device(allocations->pdata[i], device->id) &&
+		    rdmad_allocations_port_counts(table, allocations->pdata[i], device, port))
+			return TRUE;
+	return FALSE;
+}
+
+static void add_allocated(NcclView *view, const GPtrArray *allocations, RdmadAllocations *table,
+			  const RdmadDevice *device)
+{
+	const guint before = view->devices->len;
+
+	add_device(view, device);
+	if (!table || view->devices->len == before)
+		return;
+	for (guint i = 0; i < device->n_ports; i++)
+		if (!is_allocated(allocations, table, device, &device->ports[i]))
+			nccl_view_leave_out(view, &device->ports[i]);
+}
+
+NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadAllocations *table,
+				   RdmadInventory *inventory, gboolean host_network,
+				   const NcclNetwork *network, const NcclMoved *moved)
 {
 	NcclAddresses *addresses =
 		network ? nccl_addresses_ref(network->addresses) : nccl_addresses_new();
@@ -143,7 +167,8 @@ NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory 
 		if (has_exposed(allocation))
 			view->allocated = FALSE;
 		for (guint d = 0; allocation->devices[d]; d++)
-			add_device(view, rdmad_inventory_lookup(inventory, allocation->devices[d]));
+			add_allocated(view, allocations, table,
+				      rdmad_inventory_lookup(inventory, allocation->devices[d]));
 		for (guint a = 0; a < allocation->n_attachments; a++)
 			add_attachment(view, &addresses, moved, allocation,
 				       &allocation->attachments[a]);

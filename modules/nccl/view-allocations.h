@@ -7,14 +7,14 @@
 #include "view.h"
 
 /*
- * `allocations`: of RdmadAllocation.  The addresses come from the attachments and from the pod's
- * `network` (may be NULL: not read).  With neither, the container has the host's addresses
- * (`host_network`), or none yet, because its network is not up.
- * A device that was moved into the container is not in the inventory; its attachment and `moved`
- * describe it.
+ * `allocations`: of RdmadAllocation, from `table` (NULL: all ports of their devices were
+ * allocated).  The addresses come from the attachments and from the pod's `network` (may be NULL:
+ * not read).  With neither, the container has the host's addresses (`host_network`), or none yet,
+ * because its network is not up. A device that was moved into the container is not in the
+ * inventory; its attachment and `moved` describe it.
  */
-NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadInventory *inventory,
-				   gboolean host_network, const NcclNetwork *network,
-				   const NcclMoved *moved);
+NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadAllocations *table,
+				   RdmadInventory *inventory, gboolean host_network,
+				   const NcclNetwork *network, const NcclMoved *moved);
 /* Returns the view of the whole node, in the host's namespace. */
 NcclView *nccl_view_of_node(RdmadInventory *inventory);

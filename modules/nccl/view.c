@@ -42,9 +42,22 @@ void nccl_view_free(NcclView *view)
 
 void nccl_view_add_device(NcclView *view, const RdmadDevice *device, gboolean granted)
 {
-	const NcclViewDevice entry = { rdmad_device_ref(device), granted, FALSE };
+	const NcclViewDevice entry = { .device = rdmad_device_ref(device), .granted = granted };
 
 	g_array_append_val(view->devices, entry);
+}
+
+void nccl_view_leave_out(NcclView *view, const RdmadPort *port)
+{
+	NcclViewDevice *entry =
+		&g_array_index(view->devices, NcclViewDevice, view->devices->len - 1);
+
+	entry->left_out[port->number % 256 / 64] |= G_GUINT64_CONSTANT(1) << port->number % 64;
+}
+
+gboolean nccl_view_leaves_out(const NcclViewDevice *entry, const RdmadPort *port)
+{
+	return entry->left_out[port->number % 256 / 64] >> port->number % 64 & 1;
 }
 
 void nccl_view_add_gpu(NcclView *view, const RdmadGpu *gpu)

@@ -16,8 +16,9 @@
 
 typedef struct {
 	const RdmadDevice *device;
-	gboolean granted; /* its uverbs device file exists, so that NCCL can open it */
-	gboolean moved;	  /* into the container; a port without GIDs may have some there */
+	gboolean granted;    /* its uverbs device file exists, so that NCCL can open it */
+	gboolean moved;	     /* into the container; a port without GIDs may have some there */
+	guint64 left_out[4]; /* set of the numbers of ports that were not allocated, by bit */
 } NcclViewDevice;
 
 typedef struct {
@@ -37,6 +38,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(NcclView, nccl_view_free)
 /* Takes a new reference. */
 void nccl_view_add_device(NcclView *view, const RdmadDevice *device, gboolean granted);
 void nccl_view_add_gpu(NcclView *view, const RdmadGpu *gpu);
+/* Leaves a port of the last device out. */
+void nccl_view_leave_out(NcclView *view, const RdmadPort *port);
+gboolean nccl_view_leaves_out(const NcclViewDevice *entry, const RdmadPort *port);
 /* Sorts the view, after the last device was added. */
 void nccl_view_sort(NcclView *view);
 

@@ -107,7 +107,7 @@ static void check_vpd(const uint8_t *data, size_t size)
 	g_autofree char *model = rdmad_vpd_model(data, size);
 
 	g_assert_true(g_utf8_validate(model, -1, NULL));
-	g_assert_cmpuint(strlen(model), <=, 64);
+	g_assert_cmpuint(g_utf8_strlen(model, -1), <=, 64);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

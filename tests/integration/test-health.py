@@ -5,6 +5,9 @@
 usage: test-health.py RDMAD MODULE-DIR [TEST...]
 """
 
+import os
+import shutil
+import subprocess
 import sys
 
 import grpc
@@ -12,12 +15,12 @@ import grpc
 sys.dont_write_bytecode = True
 
 from machine_changes import Machine, post  # noqa: E402
-from plugin_case import HCA, AdmissionError, PluginCase, tap  # noqa: E402
+from plugin_case import HCA, PATIENCE, RDMAD, AdmissionError, PluginCase, tap  # noqa: E402
 
 QUICK = "modules = { device-plugin = { health_delay = 0; forget_delay = 1; %s }; };"
 
 
-class HealthTest(PluginCase):
+class HealthCase(PluginCase):
     def setUp(self):
         super().setUp()
         self.hardware = Machine(self.machine)
@@ -56,6 +59,23 @@ class HealthTest(PluginCase):
     def id_of(self, device):
         return next(d["device_id"] for d in self.ask("devices")["devices"] if d["device_name"] == device)
 
+    def rdmad(self, *words):
+        return subprocess.run([RDMAD, *words, "--socket", self.socket], check=True, timeout=PATIENCE,
+                              capture_output=True, text=True)
+
+    def device(self, name):
+        return next(d for d in self.ask("devices")["devices"] if d["device_name"] == name)
+
+    def told(self, device):
+        """Health by every answer: kubelet's list, devices, the verdict of doctor."""
+        found = self.device(device)
+        doctor = {f["subject"] for f in self.findings() if f["level"] == "problem"}
+        unhealthy = set().union(*(self.unhealthy(name) for name in self.kubelet.resources()))
+        return {found["device_id"] not in unhealthy, found["health"] == "healthy",
+                found["health_reason"] is None, device not in doctor}
+
+
+class HealthTest(HealthCase):
     def test_a_scan_of_one_device_reads_no_other(self):
         self.both(QUICK % "")
         self.wait_ready()
@@ -81,13 +101,6 @@ class HealthTest(PluginCase):
                 self.wait_unhealthy({id})
                 self.change(attribute, good)
                 self.wait_unhealthy(set())
-
-    def told(self, device):
-        """Health by every answer: kubelet's list, devices, the verdict of doctor."""
-        found = next(d for d in self.ask("devices")["devices"] if d["device_name"] == device)
-        doctor = {f["subject"] for f in self.findings() if f["level"] == "problem"}
-        return {found["device_id"] not in self.unhealthy(), found["health"] == "healthy",
-                found["health_reason"] is None, device not in doctor}
 
     def test_health_is_what_kubelet_is_told_in_every_answer(self):
         cases = (("", "infiniband/mlx5_0/ports/1/state", "1: DOWN", False),
@@ -194,6 +207,214 @@ class HealthTest(PluginCase):
         self.wait_for(lambda: self.kubelet.resources()["rdma/y"]["allocatable"] == 10, "loss")
         self.plug("mlx5_3")
         self.wait_ready(11, "rdma/x")
+
+
+# SR-IOV network device plugin's
+VFS = """{"resourceList":[{"resourceName":"rdma-vf","resourcePrefix":"nvidia.com",
+"selectors":{"vendors":["15b3"],"devices":["101e"],"pfNames":["ens1f0np0"],"isRdma":true}}]}"""
+VF = "nvidia.com/rdma-vf"
+REST = "its interface is not set up"
+
+
+class RestTest(HealthCase):
+    """Virtual functions that nobody has set up."""
+    MACHINE = "sriov"
+
+    def rest(self, device, netdev):
+        """As the kernel shows a RoCE device whose interface is down."""
+        port = f"infiniband/{device}/ports/1"
+        for attribute, value in ((f"{port}/state", "1: DOWN"), (f"{port}/phys_state", "3: Disabled"),
+                                 (f"net/{netdev}/flags", "0x1002"), (f"net/{netdev}/operstate", "down")):
+            self.addCleanup(self.hardware.write, attribute, self.hardware.read(attribute))
+            self.hardware.write(attribute, value)
+        carrier = self.hardware.path(f"net/{netdev}/carrier")
+        os.unlink(carrier)
+        os.mkdir(carrier)   # a read fails, as with the kernel's EINVAL
+        self.addCleanup(self.hardware.write, f"net/{netdev}/carrier", "1")
+        self.addCleanup(os.rmdir, carrier)
+
+    def imported(self):
+        path = os.path.join(self.dir, "sriov.json")
+        with open(path, "w") as file:
+            file.write(VFS)
+        return subprocess.run([RDMAD, "import-config", path], check=True, timeout=PATIENCE,
+                              capture_output=True, text=True).stdout
+
+    def test_virtual_functions_at_rest_are_allocatable(self):
+        for device, netdev in (("mlx5_2", "ens1f0v0"), ("mlx5_3", "ens1f0v1")):
+            self.rest(device, netdev)
+        self.both(self.imported())
+        self.wait_ready(4, VF)
+        for name, rest, carrier in (("mlx5_2", REST, None), ("mlx5_4", None, True)):
+            self.assertEqual(self.told(name), {True})
+            device = self.device(name)
+            self.assertEqual(device["rest_reason"], rest)
+            self.assertEqual(device["netdevs"][0]["carrier"], carrier)
+            self.assertEqual(device["problems"], [])
+        self.assertEqual(self.events("device-unhealthy"), [])
+        [note] = [f for f in self.findings() if f["subject"] == "mlx5_2" and f["level"] == "note"]
+        self.assertIn("nobody has set it up", note["text"])
+        self.assertIn("idle", self.rdmad("devices").stdout.split("mlx5_2", 1)[1].split("\n", 1)[0])
+        self.assertEqual(len(self.kubelet.allocate("ml/a", VF, 4).ids), 4)
+
+    def test_one_that_is_set_up_and_down_is_unhealthy(self):
+        self.rest("mlx5_2", "ens1f0v0")
+        self.hardware.write("net/ens1f0v0/flags", "0x1003")
+        self.both(self.imported())
+        self.wait_ready(3, VF)
+        self.assertEqual(self.told("mlx5_2"), {False})
+        self.hardware.write("net/ens1f0v0/flags", "0x1002")
+        self.rescan()
+        self.wait_ready(4, VF)
+
+    def test_one_whose_physical_function_has_no_link_is_unhealthy(self):
+        self.rest("mlx5_2", "ens1f0v0")
+        self.both(QUICK % 'resources = ( { name = "nvidia.com/rdma-vf"; mode = "exclusive"; '
+                  'selectors = { pf_names = "ens1f0np0"; devices = "101e"; }; } );')
+        self.wait_ready(4, VF)
+        self.addCleanup(self.hardware.write, "net/ens1f0np0/carrier", "1")
+        self.hardware.write("net/ens1f0np0/carrier", "0")
+        # A change of the physical function alone is one of its virtual functions too.
+        post(self.socket, "/api/v1/rescan?device=mlx5_0")
+        self.wait_ready(3, VF)
+        self.assertEqual(self.device("mlx5_2")["health_reason"], "the link of its physical function is down")
+        self.hardware.write("net/ens1f0np0/carrier", "1")
+        post(self.socket, "/api/v1/rescan?device=mlx5_0")
+        self.wait_ready(4, VF)
+
+    def test_pods_that_share_a_device_cannot_set_it_up(self):
+        self.rest("mlx5_2", "ens1f0v0")
+        self.both(QUICK % 'resources = ( { name = "rdma/x"; count = 1; selectors = { names = "mlx5_2"; }; } );')
+        self.wait_for_socket()
+        self.wait_for(lambda: self.unhealthy("rdma/x") == {self.id_of("mlx5_2")}, "list")
+        self.assertEqual(self.told("mlx5_2"), {False})
+        self.assertEqual(self.device("mlx5_2")["health_reason"], REST)
+
+    def test_a_whole_nic_that_nobody_set_up_is_for_one_pod_alone(self):
+        self.rest("mlx5_1", "ens1f1np1")
+        self.both(QUICK % 'resources = ( { name = "rdma/x"; mode = "exclusive"; '
+                  'selectors = { names = "mlx5_1"; }; } );')
+        self.wait_ready(1, "rdma/x")
+        self.assertEqual(self.told("mlx5_1"), {True})
+
+    def test_a_node_guid_of_zero_is_noted(self):
+        before = self.hardware.read("infiniband/mlx5_3/node_guid")
+        self.addCleanup(self.hardware.write, "infiniband/mlx5_3/node_guid", before)
+        self.hardware.write("infiniband/mlx5_3/node_guid", "0000:0000:0000:0000")
+        self.both(self.imported())
+        self.wait_ready(4, VF)
+        [note] = [f for f in self.findings() if f["subject"] == "mlx5_3" and f["level"] == "note"]
+        self.assertIn("rdma", note["text"])
+        self.assertIn("node_guid", note["advice"])
+
+
+VPD = (b"\x82\x1c\0NVIDIA ConnectX-7 for NVLink\x90>\0VA7MLX:MN=MLNX:CSKU=V2:UUID=V3:PCI=V0:MODL=CX7:"
+       b"SMDL=SW_MNGRV\x01ux")
+FABRIC = 'name = "rdma/ib"; mode = "exclusive"; selectors = { vendors = "15b3"; link_layers = "infiniband"; };'
+
+
+class RoleTest(HealthCase):
+    """A switch's management function, and a management sub-device."""
+    MACHINE = "infiniband"
+
+    def setUp(self):
+        super().setUp()
+        self.vpd = self.hardware.path("infiniband/mlx5_0/device/vpd")
+        self.addCleanup(lambda: os.path.exists(self.vpd) and os.unlink(self.vpd))
+
+    def put_vpd(self):
+        with open(self.vpd, "wb") as file:
+            file.write(VPD)
+
+    def put_sub_device(self):
+        function = os.path.realpath(self.hardware.path("infiniband/mlx5_0/device"))
+        made = [os.path.join(function, "infiniband/smi1"), self.hardware.path("infiniband/smi1")]
+        shutil.copytree(os.path.join(function, "infiniband/mlx5_0"), made[0], symlinks=True)
+        os.symlink(os.path.relpath(made[0], self.hardware.path("infiniband")), made[1])
+        for n in range(1, 5):
+            umad = os.path.join(function, f"infiniband_mad/umad9{n}")
+            os.makedirs(umad)
+            for attribute, value in (("ibdev", "smi1"), ("port", n), ("dev", f"231:9{n}")):
+                with open(os.path.join(umad, attribute), "w") as file:
+                    file.write(f"{value}\n")
+            link = self.hardware.path(f"infiniband_mad/umad9{n}")
+            os.symlink(os.path.relpath(umad, os.path.dirname(link)), link)
+            made += [umad, link]
+        self.addCleanup(lambda: [os.unlink(p) if os.path.islink(p) else shutil.rmtree(p) for p in made])
+
+    def hcas(self):
+        """NCCL's devices on this machine."""
+        found = self.rdmad("nccl-env").stdout
+        return next(line for line in found.splitlines() if "NCCL_IB_HCA" in line).split("=", 1)[1]
+
+    def both_with_nccl(self, settings):
+        self.start_kubelet()
+        self.daemon = self.spawn_daemon(QUICK % settings,
+                                        modules=("--module=device-plugin", "--module=nccl"))
+        self.wait_for_socket()
+
+    def reasons(self, device):
+        return {r["name"]: r["reason"] for r in self.ask("explain", device)["resources"]}
+
+    def test_a_switchs_management_function_is_in_no_resource(self):
+        self.put_vpd()
+        self.both_with_nccl("resources = ( { %s } );" % FABRIC)
+        self.wait_for(lambda: len(self.kubelet.devices("rdma/ib")) == 3, "three of four")
+        self.assertIn("NVSwitches", self.reasons("mlx5_0")["rdma/ib"])
+        self.assertEqual(self.hcas(), "'=mlx5_1:1,mlx5_2:1'")
+        self.assertEqual(self.device("mlx5_0")["role"], "switch-management")
+        self.assertNotIn("mlx5_0", {f["subject"] for f in self.findings() if f["level"] != "ok"})
+        self.assertIn("switch-management", self.rdmad("devices", "-o", "wide").stdout)
+        self.assertNotIn("mlx5_0", [n["device_name"] for n in self.ask("topology")["nics"]])
+
+    def test_it_is_in_one_that_names_it(self):
+        self.put_vpd()
+        self.both(QUICK % 'resources = ( { name = "rdma/x"; mode = "exclusive"; '
+                  'selectors = { pci_addresses = "0000:18:00.0"; }; }, { name = "rdma/y"; '
+                  'mode = "exclusive"; selectors = { names = "mlx5_*"; }; } );')
+        self.wait_ready(1, "rdma/x")
+        self.assertEqual(len(self.kubelet.devices("rdma/y")), 3)
+        self.assertEqual(self.told("mlx5_0"), {True})
+
+    def test_a_sub_device_without_verbs_changes_nothing(self):
+        self.both_with_nccl("")
+        self.wait_for(lambda: len(self.kubelet.devices(HCA)) == 1000, "list")
+        before = self.kubelet.devices(HCA), self.hcas()
+        self.end_daemon()
+        self.kubelet.stop()
+        self.put_sub_device()
+        self.both_with_nccl("defaults = { umad = true; expose = \"pool\"; };")
+        self.wait_for(lambda: len(self.kubelet.devices(HCA)) == 1000, "list")
+        self.assertEqual((self.kubelet.devices(HCA), self.hcas()), before)
+        self.assertEqual(self.device("smi1")["parent"], "mlx5_0")
+        self.assertEqual(self.device("mlx5_0")["device_id"], "0000:18:00.0")
+        self.assertIn("management sub-device of mlx5_0", self.reasons("smi1")[HCA])
+        self.assertNotIn("smi1", {f["subject"] for f in self.findings() if f["level"] != "ok"})
+        files = {spec.host_path for spec in self.kubelet.allocate("ml/a", HCA, 1).reply.devices}
+        self.assertIn("/dev/infiniband/umad0", files)
+        self.assertEqual({path for path in files if "umad9" in path}, set())
+
+
+class PortTest(HealthCase):
+    """A selector that names an interface selects its port."""
+    MACHINE = "mixed"
+
+    def test_the_second_port_is_judged_by_itself(self):
+        port = "infiniband/mlx4_0/ports/2/state"
+        self.addCleanup(self.hardware.write, port, self.hardware.read(port))
+        phys = port.replace("state", "phys_state")
+        self.addCleanup(self.hardware.write, phys, self.hardware.read(phys))
+        self.both(QUICK % 'resources = ( { name = "rdma/x"; count = 1; nccl_hca = true; '
+                  'selectors = { netdevs = "ens60d1"; }; } );')
+        self.wait_for_socket()
+        self.wait_unhealthy({self.id_of("mlx4_0")}, "rdma/x")
+        self.assertEqual(self.told("mlx4_0"), {False})
+        self.hardware.write(port, "4: ACTIVE")
+        self.hardware.write(phys, "5: LinkUp")
+        self.rescan()
+        self.wait_ready(1, "rdma/x")
+        envs = self.kubelet.allocate("ml/a", "rdma/x", 1).reply.envs
+        self.assertEqual(envs["NCCL_IB_HCA"], "=mlx4_0:2")
 
 
 if __name__ == "__main__":

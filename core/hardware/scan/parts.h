@@ -65,7 +65,8 @@ void rdmad_scan_vpd(const RdmadAttrDir *function);
 void rdmad_scan_ports(const RdmadAttrDir *dir, const GArray *gids);
 /* Call after rdmad_scan_ports(), because GIDs identify the interfaces of the device. */
 void rdmad_scan_netdevs(const RdmadAttrDir *dir);
-/* Returns whether both are of one PCI function, or auxiliary device of it; FALSE if `before` is NULL. */
+/* Returns whether both are of one PCI function, or auxiliary device of it; FALSE if `before` is
+ * NULL. */
 gboolean rdmad_scan_same_function(const RdmadDevice *dev, const RdmadDevice *before);
 /* Returns names (char *) in natural order; some interfaces may not exist. */
 GPtrArray *rdmad_scan_netdev_names(const RdmadAttrDir *dir);

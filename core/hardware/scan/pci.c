@@ -195,8 +195,8 @@ static void read_role(RdmadScanner *scanner, const RdmadAttrDir *function)
 		function->dev->pci_role = RDMAD_PCI_PF;
 }
 
-/* Reads the vital product data only where they tell one role from another, and once in the life of a device, because
- * reading is slow. */
+/* Reads the vital product data only where they tell one role from another, and once in the life of
+ * a device, because reading is slow. */
 static void read_vpd(const RdmadScanner *scanner, const RdmadAttrDir *function)
 {
 	RdmadDevice *dev = function->dev;

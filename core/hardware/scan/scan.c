@@ -252,8 +252,9 @@ static gboolean has_verbs(const RdmadDevice *dev)
 }
 
 /*
- * The kernel makes no uverbs file for a sub-device (ib_uverbs_add_one()), which has the PCI function of its parent
- * (mlx5_ib_add_sub_dev()).  Linux 6.11 and later name the parent by netlink; sysfs does not.
+ * The kernel makes no uverbs file for a sub-device (ib_uverbs_add_one()), which has the PCI
+ * function of its parent (mlx5_ib_add_sub_dev()).  Linux 6.11 and later name the parent by
+ * netlink; sysfs does not.
  */
 static void find_parents(GPtrArray *devices)
 {

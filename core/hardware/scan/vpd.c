@@ -2,9 +2,10 @@
 /*
  * Vital product data (VPD) of a PCI function
  *
- * It is a list of resources.  A small one has its type and its size in one byte, a large one has a byte and a size
- * of two bytes, little-endian.  The resource of read-only data is a list of keywords: two characters, a
- * size of one byte, the value.  Source: PCI Local Bus Specification 3.0, appendix I.
+ * It is a list of resources.  A small one has its type and its size in one byte, a large one has a
+ * byte and a size of two bytes, little-endian.  The resource of read-only data is a list of
+ * keywords: two characters, a size of one byte, the value.  Source: PCI Local Bus Specification
+ * 3.0, appendix I.
  */
 #include "hardware/scan/vpd.h"
 
@@ -80,9 +81,9 @@ static char *value_model(const Bytes *value)
 
 	for (guint i = 0; fields[i]; i++)
 		if (g_str_has_prefix(fields[i], "SMDL=")) {
-			g_autofree char *valid = g_utf8_make_valid(fields[i] + 5, -1);
+			g_autofree char *model = g_strndup(fields[i] + 5, MODEL_MAX);
 
-			return g_strdup_printf("%.*s", (int)MODEL_MAX, g_strstrip(valid));
+			return g_utf8_make_valid(g_strstrip(model), -1);
 		}
 	return NULL;
 }
@@ -110,8 +111,9 @@ char *rdmad_vpd_model(const guint8 *vpd, gsize size)
 	return model ?: g_strdup("");
 }
 
-/* Errors that may pass say nothing, and do not put the device in doubt: the next scan of all devices tries again.  Until
- * then it counts as a NIC.  A process without privileges may not read the data. */
+/* Errors that may pass say nothing, and do not put the device in doubt: the next scan of all
+ * devices tries again.  Until then it counts as a NIC.  A process without privileges may not read
+ * the data. */
 static gboolean is_problem(int errnum)
 {
 	return errnum != ENOENT && errnum != ENODEV && errnum != EACCES &&

@@ -172,8 +172,9 @@ rdmad_allocations_find(RdmadAllocations *allocations,
 		       gconstpointer data);
 
 /*
- * A resolver rebuilds allocations after the loss of the database: kubelet still lists the holder
- * of a slot, and the module that owns the resource maps the slot to its device.
+ * A resolver knows a resource.  It rebuilds allocations after the loss of the database: kubelet
+ * still lists the holder of a slot, and the module that owns the resource maps the slot to its
+ * device.
  */
 typedef struct {
 	const char *owner; /* module name */
@@ -187,6 +188,9 @@ typedef struct {
 	/* Returns the ids of the exposed devices of an allocation of these slots, g_strfreev(), or NULL.  May
 	 * be NULL. */
 	char **(*exposed_of)(const char *const *slots, gpointer data);
+	/* Returns whether the resource selects this port of its device, whose others the holder
+	 * does not use.  May be NULL: all. */
+	gboolean (*port_counts)(const RdmadDevice *dev, const RdmadPort *port, gconstpointer data);
 } RdmadAllocationResolver;
 
 /* Sets the resolver of its resource, or removes it if `device_of` is NULL.  `resolver` is copied, and
@@ -195,6 +199,12 @@ typedef struct {
 RDMAD_API void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *owner,
 					      const RdmadAllocationResolver *resolver,
 					      gpointer data);
+
+/* Returns whether the port is one that the resource of the allocation selects; TRUE if nobody
+ * knows. */
+RDMAD_API gboolean rdmad_allocations_port_counts(RdmadAllocations *allocations,
+						 const RdmadAllocation *allocation,
+						 const RdmadDevice *dev, const RdmadPort *port);
 
 /*
  * The state of a pod's cgroup.  EMPTY: the cgroup exists and its last process has ended; the pod has

@@ -65,7 +65,7 @@ typedef struct {
 	char *netdev; /* the interface of the entry; NULL on InfiniBand */
 } RdmadGid;
 
-typedef struct {
+struct RdmadPort {
 	guint number; /* from 1 */
 	RdmadLinkLayer link_layer;
 	int state;	  /* RdmadPortState, or RDMAD_UNKNOWN */
@@ -82,7 +82,7 @@ typedef struct {
 	gint64 changed_us;
 	RdmadGid *gids; /* in index order; empty entries are left out */
 	guint n_gids;
-} RdmadPort;
+};
 
 typedef struct {
 	char *name;
@@ -120,12 +120,14 @@ typedef enum {
 	RDMAD_PCI_VF,
 } RdmadPciRole;
 
-/* What an RDMA device is for.  Only a NIC reaches other nodes; no pod, job or label has another device. */
+/* What an RDMA device is for.  Only a NIC reaches other nodes; no pod, job or label has another
+ * device. */
 typedef enum {
 	RDMAD_ROLE_NIC,
 	/* A function that manages the NVSwitches of its board, an HCA by class and link layer. */
 	RDMAD_ROLE_SWITCH_MANAGEMENT,
-	/* A part of another RDMA device, for subnet management by umad: the kernel gives it no verbs. */
+	/* A part of another RDMA device, for subnet management by umad: the kernel gives it no
+	 * verbs. */
 	RDMAD_ROLE_SUB_DEVICE,
 } RdmadDeviceRole;
 
@@ -158,7 +160,8 @@ struct RdmadDevice {
 	char *aux_name;	   /* auxiliary device, "mlx5_core.sf.4", or NULL */
 	int sf_number;	   /* of a subfunction, else RDMAD_UNKNOWN */
 	int acpi_index;	   /* the firmware's number of the slot, or RDMAD_UNKNOWN */
-	int pf_link; /* of a VF or a subfunction: whether the link of its PF is up; 1, 0, RDMAD_UNKNOWN */
+	/* Of a VF or a subfunction: whether the link of its PF is up; 1, 0, RDMAD_UNKNOWN. */
+	int pf_link;
 	/* Field SMDL of the function's vital product data (VPD), empty if there is none; NULL: not
 	 * read, as of functions that are not InfiniBand controllers of NVIDIA. */
 	char *vpd_model;
@@ -194,7 +197,8 @@ RDMAD_API char *rdmad_device_role_text(const RdmadDevice *dev);
 typedef gboolean (*RdmadPortFilter)(const RdmadDevice *dev, const RdmadPort *port,
 				    gconstpointer data);
 /*
- * Health of a device, among the ports that `counts` accepts, or all if it is NULL: one usable port suffices.
+ * Health of a device, among the ports that `counts` accepts, or all if it is NULL: one usable port
+ * suffices.
  *
  * A port is at rest if it is down because nobody has set it up:
  *
@@ -203,11 +207,12 @@ typedef gboolean (*RdmadPortFilter)(const RdmadDevice *dev, const RdmadPort *por
  *
  * The port of a VF or a subfunction is not at rest, but down, if the link of its PF is down.
  *
- * A device is at rest if none of its ports is usable and one is at rest.  The pod that gets it alone sets it up, by its CNI
- * plugin: it can be allocated in mode exclusive.  Pods that share a device use the host's interface: it
- * has to be set up before.
+ * A device is at rest if none of its ports is usable and one is at rest.  The pod that gets it
+ * alone sets it up, by its CNI plugin: it can be allocated in mode exclusive.  Pods that share a
+ * device use the host's interface: it has to be set up before.
  */
-/* Returns the reason why no program can use the device, static text, or NULL if it is healthy or at rest. */
+/* Returns the reason why no program can use the device, static text, or NULL if it is healthy or
+ * at rest. */
 RDMAD_API const char *rdmad_device_problem(const RdmadDevice *dev, RdmadPortFilter counts,
 					   gconstpointer data);
 /* Returns the reason why the device is at rest, static text, or NULL if it is not. */

@@ -102,9 +102,11 @@ typedef struct {
 	/* Returns FALSE if start would fail in place of a running rdmad, which keeps serving.  Called
 	 * after create; changes nothing.  May be NULL. */
 	gboolean (*rehearse)(gpointer state, GError **error);
-	/* Returns whether the module offers the device to pods, and then sets `*problem` to the reason
-	 * why it is reported as unhealthy (static text), or to NULL.  May be NULL. */
-	gboolean (*device_health)(gpointer state, const RdmadDevice *dev, const char **problem);
+	/* Returns whether the module offers the device to pods, and then sets `*problem` to the
+	 * reason why it is reported as unhealthy, and `*rest` to the reason why it is healthy and
+	 * at rest, each static text or NULL.  May be NULL. */
+	gboolean (*device_health)(gpointer state, const RdmadDevice *dev, const char **problem,
+				  const char **rest);
 	/* Commands; the list ends with one without a name.  May be NULL. */
 	const RdmadCommand *commands;
 	/* Capabilities that the daemon keeps for the module; NULL: none. */

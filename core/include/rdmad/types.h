@@ -12,6 +12,7 @@ typedef struct RdmadAllocation RdmadAllocation;
 typedef struct RdmadAllocations RdmadAllocations;
 typedef struct RdmadConfigNode RdmadConfigNode;
 typedef struct RdmadDevice RdmadDevice;
+typedef struct RdmadPort RdmadPort;
 typedef struct RdmadEvent RdmadEvent;
 typedef struct RdmadExecutor RdmadExecutor;
 typedef struct RdmadKeeper RdmadKeeper;

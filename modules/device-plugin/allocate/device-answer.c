@@ -39,17 +39,46 @@ static void add_device_env(DeviceAnswer *answer, const GPtrArray *devices,
 		add_env(answer, info_name, info);
 }
 
-/* NCCL reads at most 32 devices; a truncated list would hide the others. */
-static void add_nccl_hca(DeviceAnswer *answer, const GPtrArray *devices)
+/* Returns whether the resource has the device without some of its ports. */
+static gboolean is_part(const RdmadDevice *dev, const Selector *selector)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (!selector_takes_port(selector, dev, &dev->ports[i]))
+			return TRUE;
+	return FALSE;
+}
+
+/* Adds "mlx5_0", or the ports that the resource selects, "mlx5_0:2".  Returns the number of
+ * entries. */
+static guint append_hcas(GString *list, const RdmadDevice *dev, const Selector *selector)
+{
+	guint n = 0;
+
+	if (!is_part(dev, selector)) {
+		g_string_append_printf(list, "%s%s", list->len ? "," : "=", dev->name);
+		return 1;
+	}
+	for (guint i = 0; i < dev->n_ports; i++) {
+		if (!selector_takes_port(selector, dev, &dev->ports[i]))
+			continue;
+		g_string_append_printf(list, "%s%s:%u", list->len ? "," : "=", dev->name,
+				       dev->ports[i].number);
+		n++;
+	}
+	return n;
+}
+
+/* NCCL reads at most 32 entries; a truncated list would hide the others.  A management device is
+ * none of its. */
+static void add_nccl_hca(DeviceAnswer *answer, const GPtrArray *devices, const Selector *selector)
 {
 	g_autoptr(GString) list = g_string_new(NULL);
+	guint n = 0;
 
-	for (guint i = 0; i < devices->len; i++) {
-		const RdmadDevice *dev = devices->pdata[i];
-
-		g_string_append_printf(list, "%s%s", i ? "," : "=", dev->name);
-	}
-	if (devices->len && devices->len <= NCCL_HCAS_MAX)
+	for (guint i = 0; i < devices->len; i++)
+		if (rdmad_device_role(devices->pdata[i]) == RDMAD_ROLE_NIC)
+			n += append_hcas(list, devices->pdata[i], selector);
+	if (n && n <= NCCL_HCAS_MAX)
 		add_env(answer, "NCCL_IB_HCA", list->str);
 }
 
@@ -98,7 +127,7 @@ static DeviceAnswer *answer_new(const GPtrArray *devices, const ResourceSettings
 	answer->files = g_ptr_array_new_with_free_func(g_free);
 	add_device_env(answer, devices, settings);
 	if (settings->nccl_hca)
-		add_nccl_hca(answer, devices);
+		add_nccl_hca(answer, devices, &settings->selector);
 	if (settings->smcr_pnet)
 		add_smcr_pnet(answer, devices);
 	add_files(answer, devices, settings);

@@ -250,11 +250,46 @@ static const SelectorGroup *group_excluding(const SelectorGroup *group, const Rd
 	return NULL;
 }
 
+/* Returns whether a pattern of the key is the device's own name, address or GUID, or that of its
+ * interface, without a wildcard. */
+static gboolean key_names(const SelectorGroup *group, SelectKey key, const RdmadDevice *dev)
+{
+	g_autoptr(GPtrArray) values = NULL;
+
+	for (char **pattern = group->patterns[key]; pattern && *pattern; pattern++) {
+		if (pattern_is_negative(*pattern) || strpbrk(*pattern, "*?"))
+			continue;
+		if (!values)
+			values = select_key_values(key, dev, NULL);
+		if (select_key_matches(key, *pattern, dev, values))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* A management function of a switch is selected only by name, and a sub-device never: no program
+ * can open it. */
+static gboolean group_wants_role(const SelectorGroup *group, const RdmadDevice *dev)
+{
+	switch (rdmad_device_role(dev)) {
+	case RDMAD_ROLE_NIC:
+		return TRUE;
+	case RDMAD_ROLE_SWITCH_MANAGEMENT:
+		return key_names(group, SELECT_NAMES, dev) ||
+		       key_names(group, SELECT_PCI_ADDRESSES, dev) ||
+		       key_names(group, SELECT_GUIDS, dev) || key_names(group, SELECT_NETDEVS, dev);
+	case RDMAD_ROLE_SUB_DEVICE:
+		break;
+	}
+	return FALSE;
+}
+
 static gboolean group_takes(const SelectorGroup *group, const RdmadDevice *dev)
 {
 	Match match = { .group = group, .dev = dev };
 
-	return group_matches(&match) && !group_excluding(group, dev);
+	return group_matches(&match) && !group_excluding(group, dev) &&
+	       group_wants_role(group, dev);
 }
 
 gboolean selector_takes(const Selector *selector, const RdmadDevice *dev)
@@ -262,7 +297,59 @@ gboolean selector_takes(const Selector *selector, const RdmadDevice *dev)
 	for (guint i = 0; selector->groups && i < selector->groups->len; i++)
 		if (group_takes(selector->groups->pdata[i], dev))
 			return TRUE;
-	return !selector->groups;
+	return !selector->groups && rdmad_device_role(dev) == RDMAD_ROLE_NIC;
+}
+
+static gboolean port_has_netdev(const RdmadPort *port, const char *name)
+{
+	if (g_strcmp0(port->netdev, name) == 0)
+		return TRUE;
+	for (guint i = 0; i < port->n_gids; i++)
+		if (g_strcmp0(port->gids[i].netdev, name) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* Returns whether a pattern of the key, which has names of interfaces, matches this one. */
+static gboolean key_has_netdev(const SelectorGroup *group, SelectKey key, const RdmadDevice *dev,
+			       const char *name)
+{
+	g_autoptr(GPtrArray) value = g_ptr_array_new();
+
+	g_ptr_array_add(value, (gpointer)name);
+	for (char **pattern = group->patterns[key]; pattern && *pattern; pattern++)
+		if (!pattern_is_negative(*pattern) && select_key_matches(key, *pattern, dev, value))
+			return TRUE;
+	return FALSE;
+}
+
+/* Returns whether the port has one of the interfaces that the key names; TRUE if none of these is
+ * known to be a port's. */
+static gboolean key_names_port(const SelectorGroup *group, SelectKey key, const RdmadDevice *dev,
+			       const RdmadPort *port)
+{
+	gboolean of_port = FALSE;
+
+	for (guint i = 0; group->patterns[key] && i < dev->n_netdevs; i++) {
+		const char *name = dev->netdevs[i].name;
+
+		if (!key_has_netdev(group, key, dev, name))
+			continue;
+		if (port_has_netdev(port, name))
+			return TRUE;
+		for (guint p = 0; p < dev->n_ports; p++)
+			of_port |= port_has_netdev(&dev->ports[p], name);
+	}
+	return !of_port;
+}
+
+/* An interface is that of a port.  Those that `pf_names` names are a virtual function's own only
+ * if it is none. */
+static gboolean names_port(const SelectorGroup *group, const RdmadDevice *dev,
+			   const RdmadPort *port)
+{
+	return key_names_port(group, SELECT_NETDEVS, dev, port) &&
+	       key_names_port(group, SELECT_PF_NAMES, dev, port);
 }
 
 gboolean selector_takes_port(const Selector *selector, const RdmadDevice *dev,
@@ -274,7 +361,8 @@ gboolean selector_takes_port(const Selector *selector, const RdmadDevice *dev,
 		if (!group_takes(match.group, dev))
 			continue;
 		match.port = port;
-		if (keys_match(&match, SELECT_OF_PORT, SELECT_PORT_STATES))
+		if (keys_match(&match, SELECT_OF_PORT, SELECT_PORT_STATES) &&
+		    names_port(match.group, dev, port))
 			return TRUE;
 	}
 	return !selector->groups;
@@ -329,7 +417,9 @@ static char *group_refusal(const SelectorGroup *group, const RdmadDevice *dev)
 	if (!group_matches(&match))
 		return refusal_text(&match);
 	excluding = group_excluding(group, dev);
-	return excluding ? exclude_text(excluding) : NULL;
+	if (excluding)
+		return exclude_text(excluding);
+	return group_wants_role(group, dev) ? NULL : rdmad_device_role_text(dev);
 }
 
 char *selector_refusal(const Selector *selector, const RdmadDevice *dev)
@@ -338,6 +428,8 @@ char *selector_refusal(const Selector *selector, const RdmadDevice *dev)
 
 	if (selector_takes(selector, dev))
 		return NULL;
+	if (!selector->groups)
+		return rdmad_device_role_text(dev);
 	for (guint i = 0; i < selector->groups->len; i++) {
 		g_autofree char *one = group_refusal(selector->groups->pdata[i], dev);
 

@@ -2,10 +2,14 @@
 /*
  * Selector: the devices of a resource
  *
- * A selector is a group of keys (key.h), or a list of groups of which one must match.  Each key
- * is a list of patterns with `*` and `?`; "!x" excludes what x matches.  A group matches a
- * device if all of its keys match and no group of its `exclude` does.  A key matches if the
- * device matches one of its patterns (or it has only "!x") and none of its "!x".
+ * It selects NICs.  A management function of a switch (RdmadDeviceRole) is selected only if a
+ * pattern without wildcard of `names`, `pci_addresses`, `guids` or `netdevs` names it, a
+ * sub-device never.
+ *
+ * A selector is a group of keys (key.h), or a list of groups of which one must match.  Each key is
+ * a list of patterns with `*` and `?`; "!x" excludes what x matches.  A group matches a device if
+ * all of its keys match and no group of its `exclude` does.  A key matches if the device matches
+ * one of its patterns (or it has only "!x") and none of its "!x".
  */
 #pragma once
 
@@ -28,7 +32,8 @@ gboolean selector_takes(const Selector *selector, const RdmadDevice *dev);
 /* Returns the reason why the device is not selected, for people ("names: mlx5_4 matches none of
  * \"mlx5_3\""); NULL: it is selected. */
 char *selector_refusal(const Selector *selector, const RdmadDevice *dev);
-/* Returns whether a port of a selected device counts: it has the link layer and the P_Key. */
+/* Returns whether a port of a selected device counts: it has the link layer, the P_Key and one of
+ * the interfaces that the selector names. */
 gboolean selector_takes_port(const Selector *selector, const RdmadDevice *dev,
 			     const RdmadPort *port);
 /* Calls `fn` for each pattern (except "!x") that matches none of the devices. */

@@ -23,6 +23,10 @@ export function deviceState(device) {
 		return ["bad", "failed"];
 	if (!device.ports.length)
 		return ["note", "no port"];
+	if (device.role !== "nic")
+		return ["note", device.role];
+	if (device.rest_reason)
+		return ["note", "idle"];
 	if (down)
 		return device.health === "healthy" ? ["note", down.state ?? "unknown"] : ["bad", down.state ?? "unhealthy"];
 	return device.health === "healthy" ? ["good", "active"] : ["bad", "unhealthy"];

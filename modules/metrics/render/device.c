@@ -18,6 +18,8 @@ static const PortFamilies COMPAT = { RENDER_COMPAT_STATE_ID, RENDER_COMPAT_PHYSI
 
 static const char *role_name(const RdmadDevice *device)
 {
+	if (rdmad_device_role(device) != RDMAD_ROLE_NIC)
+		return rdmad_device_role_name(rdmad_device_role(device));
 	if (device->sf_number != RDMAD_UNKNOWN)
 		return "sf";
 	switch (device->pci_role) {

@@ -176,7 +176,112 @@ static void test_one_port_must_have_all_that_is_asked_of_ports(void)
 	g_assert_true(selector_takes_port(&settings->selector, dev, &dev->ports[1]));
 }
 
+/* ---- devices that are no NICs ---- */
+
+#define MANAGES "it manages the NVSwitches"
+
+static const struct {
+	const char *name, *selectors;
+	const char *refusal; /* of a switch's management function; NULL: it is selected */
+} switches[] = {
+	{ "by everything", "", MANAGES },
+	{ "by vendor", "selectors = { vendors = \"15b3\"; };", MANAGES },
+	{ "by link layer", "selectors = { link_layers = \"ethernet\"; };", MANAGES },
+	{ "by a glob", "selectors = { names = \"mlx5_*\"; };", MANAGES },
+	{ "by what it is not", "selectors = { names = \"!mlx5_4\"; };", MANAGES },
+	{ "by a glob of addresses", "selectors = { pci_addresses = \"0000:3b:*\"; };", MANAGES },
+	{ "by the name of another", "selectors = { names = \"mlx5_4\"; };", "names: mlx5_3" },
+	{ "by name", "selectors = { names = ( \"mlx5_4\", \"mlx5_3\" ); };", NULL },
+	{ "by name and vendor", "selectors = { names = \"mlx5_3\"; vendors = \"15b3\"; };", NULL },
+	{ "by name and another vendor", "selectors = { names = \"mlx5_3\"; vendors = \"8086\"; };",
+	  "vendors" },
+	{ "by name but excluded",
+	  "selectors = { names = \"mlx5_3\"; exclude = { vendors = \"15b3\"; }; };", "exclude" },
+	{ "by address", "selectors = { pci_addresses = \"0000:3b:00.0\"; };", NULL },
+	{ "by GUID", "selectors = { guids = \"0c42:a103:0065:4321\"; };", NULL },
+	{ "by GUID without colons", "selectors = { guids = \"0c42a10300654321\"; };", NULL },
+	{ "by interface", "selectors = { netdevs = \"eth-mlx5_3\"; };", NULL },
+	{ "by one group of two",
+	  "selectors = ( { vendors = \"15b3\"; }, { names = \"mlx5_3\"; } );", NULL },
+	{ "by two groups", "selectors = ( { vendors = \"15b3\"; }, { drivers = \"mlx5_core\"; } );",
+	  "selectors[0]: " MANAGES },
+};
+
+static void test_a_management_function_must_be_named(gconstpointer data)
+{
+	const __typeof__(switches[0]) *c = data;
+	g_autofree char *text = g_strdup_printf("name = \"a/b\"; %s", c->selectors);
+	g_autoptr(ResourceSettings) settings = fixture_resource(text);
+	g_autoptr(RdmadDevice) dev = fixture_device("0000:3b:00.0", "mlx5_3", 0);
+
+	dev->node_guid = g_strdup("0c42:a103:0065:4321");
+	dev->vpd_model = g_strdup("SW_MNG");
+	assert_refusal(&settings->selector, dev, c->refusal);
+	/* A sub-device is never selected. */
+	g_clear_pointer(&dev->vpd_model, g_free);
+	dev->parent = g_strdup("mlx5_0");
+	dev->chardevs[0].kind = RDMAD_CHARDEV_UMAD;
+	g_assert_false(selector_takes(&settings->selector, dev));
+}
+
+/* ---- ports of interfaces ---- */
+
+static const struct {
+	const char *name, *selectors;
+	gboolean first, second;
+} port_cases[] = {
+	{ "none", "", TRUE, TRUE },
+	{ "the second", "selectors = { netdevs = \"ens60d1\"; };", FALSE, TRUE },
+	{ "the first", "selectors = { netdevs = \"ens60\"; };", TRUE, FALSE },
+	{ "both", "selectors = { netdevs = \"ens60*\"; };", TRUE, TRUE },
+	{ "a VLAN", "selectors = { netdevs = \"ens60d1.7\"; };", FALSE, TRUE },
+	{ "an interface of no port", "selectors = { netdevs = \"rep0\"; };", TRUE, TRUE },
+	{ "one of a port and one of none", "selectors = { netdevs = ( \"rep0\", \"ens60\" ); };",
+	  TRUE, FALSE },
+	{ "not another", "selectors = { netdevs = \"!eth0\"; };", TRUE, TRUE },
+	{ "by the physical function", "selectors = { pf_names = \"ens60d1\"; };", FALSE, TRUE },
+	{ "another link layer",
+	  "selectors = { netdevs = \"ens60d1\"; link_layers = \"infiniband\"; };", FALSE, FALSE },
+	{ "a group for each",
+	  "selectors = ( { netdevs = \"ens60d1\"; }, { netdevs = \"ens60\"; } );", TRUE, TRUE },
+};
+
+static void test_an_interface_selects_its_port(gconstpointer data)
+{
+	const __typeof__(port_cases[0]) *c = data;
+	static const char *const netdevs[] = { "ens60", "ens60d1", "ens60d1.7", "rep0" };
+	g_autofree char *text = g_strdup_printf("name = \"a/b\"; %s", c->selectors);
+	g_autoptr(ResourceSettings) settings = fixture_resource(text);
+	g_autoptr(RdmadDevice) dev = fixture_device("0000:61:00.0", "mlx4_0", 0);
+
+	g_free(dev->netdevs[0].name);
+	g_free(dev->netdevs[1].name);
+	dev->netdevs = g_renew(RdmadNetdev, dev->netdevs, 4);
+	dev->n_netdevs = 4;
+	for (guint i = 0; i < 4; i++)
+		dev->netdevs[i] = (RdmadNetdev){ .name = g_strdup(netdevs[i]) };
+	dev->ports = g_renew(RdmadPort, dev->ports, 2);
+	dev->n_ports = 2;
+	dev->ports[0].netdev = g_strdup("ens60");
+	dev->ports[1] = (RdmadPort){ .number = 2,
+				     .link_layer = RDMAD_LINK_LAYER_ETHERNET,
+				     .netdev = g_strdup("ens60d1"),
+				     .gids = g_new0(RdmadGid, 1),
+				     .n_gids = 1 };
+	dev->ports[1].gids[0].netdev = g_strdup("ens60d1.7");
+	if (strstr(c->selectors, "link_layers"))
+		dev->ports[0].link_layer = RDMAD_LINK_LAYER_INFINIBAND;
+	assert_refusal(&settings->selector, dev, NULL);
+	g_assert_cmpint(selector_takes_port(&settings->selector, dev, &dev->ports[0]), ==,
+			c->first);
+	g_assert_cmpint(selector_takes_port(&settings->selector, dev, &dev->ports[1]), ==,
+			c->second);
+}
+
 const UnitTest unit_tests[] = {
+	UNIT_CASES("/selector/a management function is selected ", switches,
+		   test_a_management_function_must_be_named),
+	UNIT_CASES("/selector/the port of ", port_cases, test_an_interface_selects_its_port),
 	UNIT_CASES("/selector/", CASES, test_case),
 	UNIT_TEST("/selector/what cannot be read matches no pattern",
 		  test_what_cannot_be_read_matches_no_pattern),

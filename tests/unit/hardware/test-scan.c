@@ -165,7 +165,8 @@ static void test_a_device_alone_without_verbs_is_no_sub_device(void)
 
 #define PF "sys/class/net/ens1f0np0/"
 
-/* The interface of the physical function of mlx5_2: the attribute that is changed, and the result. */
+/* The interface of the physical function of mlx5_2: the attribute that is changed, and the
+ * result. */
 static const struct {
 	const char *name, *file, *value;
 	int link;

@@ -103,7 +103,7 @@ static NcclContainerResult update(Fixture *f, const char *id, const char *other)
 					(gpointer)rdmad_allocation_ref(rdmad_allocations_lookup(
 						f->allocations.allocations, wanted)));
 	}
-	return nccl_container_update(f->container, f->inventory, f->moved, f->settings,
+	return nccl_container_update(f->container, NULL, f->inventory, f->moved, f->settings,
 				     f->allocations.dir);
 }
 
