@@ -26,6 +26,7 @@ void rdmad_allocation_add_attachment(RdmadAllocation *allocation,
 				     const RdmadAttachment *attachment);
 
 gboolean rdmad_allocation_id_is_valid(const char *id);
+gboolean rdmad_allocation_has_hold(const RdmadAllocation *allocation, RdmadHold hold);
 
 void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_namespace,
 			      const char *pod_name, const char *container);

@@ -103,9 +103,25 @@ gboolean rdmad_allocation_has_device(const RdmadAllocation *allocation, const ch
 	return g_strv_contains((const char *const *)allocation->devices, device_id);
 }
 
+static gboolean mode_is_exclusive(const char *mode)
+{
+	return g_strcmp0(mode, "exclusive") == 0;
+}
+
+gboolean rdmad_allocation_has_hold(const RdmadAllocation *allocation, RdmadHold hold)
+{
+	return hold == RDMAD_HOLD_ANY || mode_is_exclusive(allocation->mode);
+}
+
+RdmadHold rdmad_hold_excluding(const char *mode)
+{
+	return mode_is_exclusive(mode) ? RDMAD_HOLD_ANY : RDMAD_HOLD_EXCLUSIVE;
+}
+
 gboolean rdmad_allocation_may_move(const RdmadAllocation *allocation)
 {
-	return allocation->n_attachments || g_strcmp0(allocation->mode, "exclusive") == 0;
+	return allocation->n_attachments ||
+	       rdmad_allocation_has_hold(allocation, RDMAD_HOLD_EXCLUSIVE);
 }
 
 void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_namespace,

@@ -67,12 +67,12 @@ static RdmadAllocation *allocation_of_grant(const RdmadGrant *grant)
 	return allocation;
 }
 
-/* ---- current holders of the slots ---- */
+/* ---- current holders of the slots and devices ---- */
 
 /* Maximum number of containers of one pod that share a slot. */
 #define SHARERS_MAX 32u
 
-/* The allocations that hold a slot of the grant, by verdict. */
+/* The allocations that hold a slot or a device of the grant, by verdict. */
 typedef struct {
 	RdmadAllocations *allocations;
 	const RdmadGrant *grant;
@@ -81,8 +81,11 @@ typedef struct {
 	GPtrArray *why_ended; /* beside `ended` */
 	GPtrArray *sharers;   /* RdmadAllocationRecord: of the same pod, or soon to end */
 	GPtrArray *holders;   /* RdmadAllocationRecord: holders that kubelet has forgotten */
-	guint doubts;	      /* number of holders that may have ended */
-	gboolean unsettled;   /* a pending grant ends one of the allocations */
+	/* The first that has the device under another slot, which excludes this grant; NULL: none. */
+	const RdmadAllocation *rival;
+	const char *rival_device;
+	guint doubts;	    /* number of holders that may have ended */
+	gboolean unsettled; /* a pending grant ends one of the allocations */
 } Overlap;
 
 static void overlap_end(Overlap *overlap, RdmadAllocationRecord *record, const char *why)
@@ -117,6 +120,33 @@ static void overlap_classify(RdmadAllocationRecord *record, gpointer data)
 	}
 }
 
+static gboolean overlap_is_rival(const RdmadAllocation *holder, gpointer data)
+{
+	Overlap *overlap = data;
+	const RdmadAllocationRecord *record =
+		g_hash_table_lookup(overlap->allocations->by_id, holder->id);
+	RdmadHolder verdict;
+
+	if (g_hash_table_contains(overlap->seen, record))
+		return FALSE;
+	overlap->unsettled |= record->leaving;
+	verdict = rdmad_allocations_judge_elsewhere(overlap->allocations, holder,
+						    overlap->grant->asked_us);
+	overlap->doubts += verdict == RDMAD_HOLDER_DOUBTFUL;
+	return verdict != RDMAD_HOLDER_OVER;
+}
+
+static void overlap_find_rival(Overlap *overlap, const char *const *devices)
+{
+	const RdmadHold hold = rdmad_hold_excluding(overlap->grant->mode);
+
+	for (guint i = 0; devices && devices[i] && !overlap->rival; i++) {
+		overlap->rival = rdmad_allocations_find_holder(overlap->allocations, devices[i],
+							       hold, overlap_is_rival, overlap);
+		overlap->rival_device = devices[i];
+	}
+}
+
 static void overlap_find(Overlap *overlap, RdmadAllocations *allocations, const RdmadGrant *grant)
 {
 	*overlap = (Overlap){
@@ -134,6 +164,8 @@ static void overlap_find(Overlap *overlap, RdmadAllocations *allocations, const 
 	for (guint i = 0; i + SHARERS_MAX < overlap->sharers->len; i++)
 		overlap_end(overlap, overlap->sharers->pdata[i],
 			    "too many allocations have its slots");
+	overlap_find_rival(overlap, grant->devices);
+	overlap_find_rival(overlap, grant->exposed);
 }
 
 static void overlap_clear(Overlap *overlap)
@@ -156,20 +188,37 @@ static const char *overlap_slot(const Overlap *overlap, const RdmadAllocation *a
 	return *slot;
 }
 
+/* Returns the first holder of a slot that excludes the grant, or NULL. */
+static const RdmadAllocation *overlap_excluder(const Overlap *overlap)
+{
+	const RdmadHold hold = rdmad_hold_excluding(overlap->grant->mode);
+
+	for (guint i = 0; i < overlap->holders->len; i++) {
+		const RdmadAllocation *holder =
+			((const RdmadAllocationRecord *)overlap->holders->pdata[i])->allocation;
+
+		if (rdmad_allocation_has_hold(holder, hold))
+			return holder;
+	}
+	return NULL;
+}
+
 static gboolean overlap_refuses(const Overlap *overlap, GError **error)
 {
-	const RdmadAllocationRecord *holder =
-		overlap->holders->len ? overlap->holders->pdata[0] : NULL;
+	const RdmadAllocation *excluder = overlap_excluder(overlap);
+	const RdmadAllocation *holder = excluder ?: overlap->rival;
 	g_autofree char *text = NULL;
 
-	if (!holder || g_strcmp0(overlap->grant->mode, "exclusive") != 0)
+	if (!holder)
 		return FALSE;
-	text = rdmad_allocations_holder_text(holder->allocation);
+	text = rdmad_allocations_holder_text(holder);
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_BUSY,
-		    "%s: \"%s\" is held by %s (allocation %s), %s", overlap->grant->resource,
-		    overlap_slot(overlap, holder->allocation), text, holder->allocation->id,
+		    "%s: \"%s\" is held by %s as %s (allocation %s), %s", overlap->grant->resource,
+		    excluder ? overlap_slot(overlap, holder) : overlap->rival_device, text,
+		    holder->resource, holder->id,
 		    overlap->doubts ? "and kubelet does not show now whether that pod has ended"
-				    : "which kubelet has forgotten; see `rdmad doctor`");
+		    : excluder	    ? "which kubelet has forgotten; see `rdmad doctor`"
+				    : "and is free when that pod has ended");
 	return TRUE;
 }
 
@@ -234,10 +283,37 @@ static gboolean batch_has_slot(const GrantBatch *batch, const RdmadGrant *grant)
 	return FALSE;
 }
 
+static gboolean allocation_has_one_of(const RdmadAllocation *allocation, const char *const *devices)
+{
+	for (guint i = 0; devices && devices[i]; i++)
+		if (rdmad_allocation_has_device(allocation, devices[i]))
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean batch_has_rival(const GrantBatch *batch, const RdmadGrant *grant)
+{
+	const RdmadHold hold = rdmad_hold_excluding(grant->mode);
+
+	for (guint i = 0; i < batch->pending->len; i++) {
+		const RdmadAllocation *allocation =
+			((const Pending *)batch->pending->pdata[i])->allocation;
+
+		if (rdmad_allocation_has_hold(allocation, hold) &&
+		    (allocation_has_one_of(allocation, grant->devices) ||
+		     allocation_has_one_of(allocation, grant->exposed)))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 /* Returns whether the verdicts depend on pending grants, which must be written first. */
 static gboolean batch_conflicts(const GrantBatch *batch, const Pending *pending)
 {
-	return pending->overlap.unsettled || batch_has_slot(batch, &pending->call->grant);
+	const RdmadGrant *grant = &pending->call->grant;
+
+	return pending->overlap.unsettled || batch_has_slot(batch, grant) ||
+	       batch_has_rival(batch, grant);
 }
 
 static void batch_add(GrantBatch *batch, Pending *pending)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides whether the holder of a slot has ended.  The rule is in rdmad/allocations.h. */
+/* Decides whether the holder of a slot or a device has ended.  The rule is in rdmad/allocations.h. */
 #define RDMAD_LOG_TOPIC "allocations"
 
 #include <rdmad/clock.h>
@@ -252,6 +252,14 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 	else
 		*why = "kubelet gave its slots to another pod";
 	return RDMAD_HOLDER_OVER;
+}
+
+RdmadHolder rdmad_allocations_judge_elsewhere(RdmadAllocations *allocations,
+					      const RdmadAllocation *allocation, gint64 asked_us)
+{
+	if (rdmad_allocations_life(allocations, allocation) == RDMAD_POD_LIFE_GONE)
+		return RDMAD_HOLDER_OVER;
+	return list_is_current(allocations, asked_us) ? RDMAD_HOLDER_LIVES : RDMAD_HOLDER_DOUBTFUL;
 }
 
 char *rdmad_allocations_holder_text(const RdmadAllocation *allocation)

@@ -10,11 +10,8 @@
 
 typedef struct {
 	RdmadModule *owner;
-	char *name; /* name of the owner */
-	const char *(*device_of)(const char *slot, gpointer data);
-	char *(*id_of)(const char *const *slots, gpointer data);
-	char **(*exposed_of)(const char *const *slots, gpointer data);
-	gboolean (*port_counts)(const RdmadDevice *dev, const RdmadPort *port, gconstpointer data);
+	char *name;		       /* name of the owner */
+	RdmadAllocationResolver calls; /* its strings are the caller's */
 	gpointer data;
 } Resolver;
 
@@ -51,13 +48,7 @@ void rdmad_allocations_set_resolver(RdmadAllocations *allocations, RdmadModule *
 		return;
 	}
 	mine = g_new(Resolver, 1);
-	*mine = (Resolver){ owner,
-			    g_strdup(resolver->owner),
-			    resolver->device_of,
-			    resolver->id_of,
-			    resolver->exposed_of,
-			    resolver->port_counts,
-			    data };
+	*mine = (Resolver){ owner, g_strdup(resolver->owner), *resolver, data };
 	g_hash_table_replace(allocations->resolvers, g_strdup(resolver->resource), mine);
 }
 
@@ -68,8 +59,8 @@ gboolean rdmad_allocations_port_counts(RdmadAllocations *allocations,
 	const Resolver *resolver =
 		g_hash_table_lookup(allocations->resolvers, allocation->resource);
 
-	return !resolver || !resolver->port_counts ||
-	       resolver->port_counts(dev, port, resolver->data);
+	return !resolver || !resolver->calls.port_counts ||
+	       resolver->calls.port_counts(dev, port, resolver->data);
 }
 
 /* Changes that a list requires.  All are written in one transaction, then applied. */
@@ -589,9 +580,10 @@ static gboolean id_is_planned(const Plan *plan, const char *id)
 /* Returns the allocation ID in the container's directory; NULL: a new ID is needed. */
 static char *adopt_id(const Plan *plan, const Resolver *resolver, char *const *slots)
 {
-	g_autofree char *id = resolver->id_of && *slots
-				      ? resolver->id_of((const char *const *)slots, resolver->data)
-				      : NULL;
+	g_autofree char *id =
+		resolver->calls.id_of && *slots
+			? resolver->calls.id_of((const char *const *)slots, resolver->data)
+			: NULL;
 
 	if (!rdmad_allocation_id_is_valid(id) || rdmad_allocations_lookup(plan->allocations, id) ||
 	    id_is_planned(plan, id))
@@ -602,8 +594,8 @@ static char *adopt_id(const Plan *plan, const Resolver *resolver, char *const *s
 static void adopt_exposed(const Resolver *resolver, char *const *slots, GStrvBuilder *devices)
 {
 	g_auto(GStrv) exposed =
-		resolver->exposed_of && *slots
-			? resolver->exposed_of((const char *const *)slots, resolver->data)
+		resolver->calls.exposed_of && *slots
+			? resolver->calls.exposed_of((const char *const *)slots, resolver->data)
 			: NULL;
 
 	for (guint i = 0; exposed && exposed[i]; i++)
@@ -624,7 +616,7 @@ static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 
 		if (slot_is_free(plan, held, held->ids[i]) &&
 		    rdmad_pod_list_holder(plan->list, held->resource, held->ids[i]) == held)
-			device = resolver->device_of(held->ids[i], resolver->data);
+			device = resolver->calls.device_of(held->ids[i], resolver->data);
 		if (!device)
 			continue;
 		g_strv_builder_add(slots, held->ids[i]);
@@ -636,6 +628,8 @@ static RdmadAllocation *adopt(const Plan *plan, const RdmadPodDevices *held,
 	allocation->resource = g_strdup(held->resource);
 	allocation->number = ++plan->allocations->last_number;
 	allocation->owner = g_strdup(resolver->name);
+	allocation->mode =
+		resolver->calls.mode_of ? g_strdup(resolver->calls.mode_of(resolver->data)) : NULL;
 	allocation->since_us = rdmad_wall_us();
 	allocation->slots = g_steal_pointer(&list);
 	allocation->devices = g_strv_builder_end(devices);

@@ -49,6 +49,7 @@ struct RdmadAllocations {
 	/* RdmadSlot -> GPtrArray of RdmadAllocationRecord, oldest first: slots of several
 	 * allocations */
 	GHashTable *shared;
+	GHashTable *by_device; /* device id -> see allocations.c */
 	/* resource -> RdmadAllocationTotals: kept up to date, because each scrape reads them */
 	GHashTable *totals;
 	GQueue order;	    /* oldest first */
@@ -124,6 +125,10 @@ typedef enum {
 RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 				    const RdmadAllocationRecord *record, gint64 asked_us,
 				    const char **why);
+/* Judges an allocation that has a device of the grant under another slot, of which kubelet's request says
+ * nothing.  RDMAD_HOLDER_OVER: it is still to be ended. */
+RdmadHolder rdmad_allocations_judge_elsewhere(RdmadAllocations *allocations,
+					      const RdmadAllocation *allocation, gint64 asked_us);
 RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
 				    const RdmadAllocation *allocation);
 /* Returns TRUE if the pod of the record lives, and the later allocation, which has its name, is another pod's, or

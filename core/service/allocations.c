@@ -108,6 +108,87 @@ void rdmad_allocations_holders(RdmadAllocations *allocations, const char *resour
 		fn(only, data);
 }
 
+/* ---- devices ---- */
+
+typedef struct {
+	GPtrArray *records; /* of RdmadAllocationRecord, oldest first */
+	guint n_exclusive;  /* a shared device may have a thousand holders, and none of these */
+} DeviceHolders;
+
+static void device_holders_free(gpointer data)
+{
+	DeviceHolders *holders = data;
+
+	g_ptr_array_unref(holders->records);
+	g_free(holders);
+}
+
+static GHashTable *devices_new(void)
+{
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, device_holders_free);
+}
+
+static DeviceHolders *device_holders_get(RdmadAllocations *allocations, const char *device_id)
+{
+	DeviceHolders *holders = g_hash_table_lookup(allocations->by_device, device_id);
+
+	if (!holders) {
+		holders = g_new0(DeviceHolders, 1);
+		holders->records = g_ptr_array_new();
+		g_hash_table_insert(allocations->by_device, g_strdup(device_id), holders);
+	}
+	return holders;
+}
+
+/* Several slots of an allocation may be on one device. */
+static void devices_add(RdmadAllocations *allocations, RdmadAllocationRecord *record)
+{
+	for (char *const *id = record->allocation->devices; *id; id++) {
+		DeviceHolders *holders = device_holders_get(allocations, *id);
+		const guint n = holders->records->len;
+
+		if (n && holders->records->pdata[n - 1] == record)
+			continue;
+		g_ptr_array_add(holders->records, record);
+		holders->n_exclusive +=
+			rdmad_allocation_has_hold(record->allocation, RDMAD_HOLD_EXCLUSIVE);
+	}
+}
+
+static void devices_remove(RdmadAllocations *allocations, RdmadAllocationRecord *record)
+{
+	for (char *const *id = record->allocation->devices; *id; id++) {
+		DeviceHolders *holders = g_hash_table_lookup(allocations->by_device, *id);
+
+		if (!holders || !g_ptr_array_remove(holders->records, record))
+			continue;
+		holders->n_exclusive -=
+			rdmad_allocation_has_hold(record->allocation, RDMAD_HOLD_EXCLUSIVE);
+		if (!holders->records->len)
+			g_hash_table_remove(allocations->by_device, *id);
+	}
+}
+
+const RdmadAllocation *
+rdmad_allocations_find_holder(RdmadAllocations *allocations, const char *device_id, RdmadHold hold,
+			      gboolean (*is_wanted)(const RdmadAllocation *holder, gpointer data),
+			      gpointer data)
+{
+	const DeviceHolders *holders = g_hash_table_lookup(allocations->by_device, device_id);
+
+	if (!holders || (hold == RDMAD_HOLD_EXCLUSIVE && !holders->n_exclusive))
+		return NULL;
+	for (guint i = 0; i < holders->records->len; i++) {
+		const RdmadAllocation *holder =
+			((const RdmadAllocationRecord *)holders->records->pdata[i])->allocation;
+
+		if (rdmad_allocation_has_hold(holder, hold) &&
+		    (!is_wanted || is_wanted(holder, data)))
+			return holder;
+	}
+	return NULL;
+}
+
 /* ---- records ---- */
 
 void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocation *allocation)
@@ -121,12 +202,13 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 	record->named_us = allocation->pod_name ? record->since_us : 0;
 	for (guint i = 0; allocation->slots[i]; i++)
 		slot_add(allocations, allocation->slots[i], record);
+	devices_add(allocations, record);
 	g_hash_table_insert(allocations->by_id, allocation->id, record);
 	g_queue_push_tail_link(&allocations->order, &record->node);
 	totals_of(allocations, allocation->resource)->allocations++;
 }
 
-/* The slots of an allocation never change, so only the pointers to their strings are replaced. */
+/* The slots and devices of an allocation never change, so only the pointers to their strings are replaced. */
 void rdmad_allocations_set(RdmadAllocations *allocations, RdmadAllocationRecord *record,
 			   const RdmadAllocation *allocation)
 {
@@ -147,6 +229,7 @@ void rdmad_allocations_remove(RdmadAllocations *allocations, RdmadAllocationReco
 {
 	for (guint i = 0; record->allocation->slots[i]; i++)
 		slot_remove(allocations, record->allocation->slots[i], record);
+	devices_remove(allocations, record);
 	if (--totals_of(allocations, record->allocation->resource)->allocations == 0)
 		g_hash_table_remove(allocations->totals, record->allocation->resource);
 	g_hash_table_remove(allocations->by_id, record->allocation->id);
@@ -393,6 +476,7 @@ RdmadAllocations *rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
 		g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, NULL);
 	allocations->shared = g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free,
 						    (GDestroyNotify)g_ptr_array_unref);
+	allocations->by_device = devices_new();
 	allocations->ended =
 		g_hash_table_new_full(rdmad_slot_hash, rdmad_slot_equal, g_free, logs_unref);
 	allocations->totals = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -416,6 +500,7 @@ void rdmad_allocations_free(RdmadAllocations *allocations)
 	g_hash_table_unref(allocations->by_id);
 	g_hash_table_unref(allocations->by_slot);
 	g_hash_table_unref(allocations->shared);
+	g_hash_table_unref(allocations->by_device);
 	g_hash_table_unref(allocations->ended);
 	g_hash_table_unref(allocations->totals);
 	g_hash_table_unref(allocations->resolvers);

@@ -144,14 +144,10 @@ static const RdmadTablesClass tables_class = {
 
 /* ---- the table ---- */
 
-static gboolean is_holder(const RdmadAllocation *allocation, gconstpointer device_id)
-{
-	return rdmad_allocation_has_device(allocation, device_id);
-}
-
 static gboolean device_is_held(const NcclMoved *moved, const char *id)
 {
-	return rdmad_allocations_find(moved->allocations, is_holder, id) != NULL;
+	return rdmad_allocations_find_holder(moved->allocations, id, RDMAD_HOLD_ANY, NULL, NULL) !=
+	       NULL;
 }
 
 /* Without the disk, the devices are known until rdmad ends. */

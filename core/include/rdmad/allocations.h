@@ -27,6 +27,11 @@
  *   be of an admission that the restart interrupted, and which goes on.  A kubelet that is
  *   younger than a process of a pod is not the first, and vouches for none of them.
  *
+ * A device is held by each allocation that has a slot on it, or to which it is exposed, under whatever resource.
+ * Mode "exclusive" leaves no room for another holder.  Kubelet's Allocate is evidence about its own slots only, so
+ * a holder under another slot or resource, which may no longer be configured, lives until its allocation ends or
+ * its cgroup is gone (rdmad_allocations_find_holder()).
+ *
  * RdmadAllocation is immutable and shared by reference, like RdmadDevice.
  */
 #pragma once
@@ -96,12 +101,13 @@ typedef struct {
 
 /*
  * Gives the slots to a new holder, and returns its allocation and a reference to it.  Allocations of
- * holders that have ended are ended in the same transaction.  A slot whose holder lives, or may live, is
- * refused in mode "exclusive"; in other modes it is given, with a warning in the event log.
+ * holders that have ended are ended in the same transaction.  A slot or a device whose holder lives, or may
+ * live, is refused if the grant or the holder is exclusive; else it is given, with a warning in the event log
+ * if the slot has a holder.
  * RDMAD_ERROR_INVALID: no slot, too many slots or exposed devices, a duplicate slot, or not one device for
  * each slot;
- * RDMAD_ERROR_BUSY: the holder of an exclusive slot lives or may live, and is named; RDMAD_ERROR_FAILED:
- * the allocation was not written.
+ * RDMAD_ERROR_BUSY: the holder of an exclusive slot or device lives or may live, and is named;
+ * RDMAD_ERROR_FAILED: the allocation was not written.
  */
 RDMAD_API const RdmadAllocation *rdmad_allocations_grant(RdmadAllocations *allocations,
 							 const RdmadGrant *grant,
@@ -148,6 +154,20 @@ RDMAD_API const RdmadAllocation *rdmad_allocations_lookup(RdmadAllocations *allo
 /* Returns the youngest holder of the slot, borrowed until the turn of the loop ends, or NULL. */
 RDMAD_API const RdmadAllocation *rdmad_allocations_by_slot(RdmadAllocations *allocations,
 							   const char *resource, const char *slot);
+
+typedef enum {
+	RDMAD_HOLD_ANY,
+	RDMAD_HOLD_EXCLUSIVE,
+} RdmadHold;
+/* Returns the holds of a device that exclude an allocation of it in `mode`. */
+RDMAD_API RdmadHold rdmad_hold_excluding(const char *mode);
+/* Returns the oldest allocation with such a hold of the device, under whatever resource, for which `is_wanted`
+ * returns TRUE (NULL: any), borrowed until the turn of the loop ends, or NULL. */
+RDMAD_API const RdmadAllocation *
+rdmad_allocations_find_holder(RdmadAllocations *allocations, const char *device_id, RdmadHold hold,
+			      gboolean (*is_wanted)(const RdmadAllocation *holder, gpointer data),
+			      gpointer data);
+
 /* Returns whether the allocation ended with its pod while kubelet still listed its slots.  They may be
  * those of a later pod of the same name, which kubelet has admitted and will start with the same
  * directory. */
@@ -191,6 +211,8 @@ typedef struct {
 	/* Returns whether the resource selects this port of its device, whose others the holder
 	 * does not use.  May be NULL: all. */
 	gboolean (*port_counts)(const RdmadDevice *dev, const RdmadPort *port, gconstpointer data);
+	/* Returns the mode of the resource.  May be NULL. */
+	const char *(*mode_of)(gpointer data);
 } RdmadAllocationResolver;
 
 /* Sets the resolver of its resource, or removes it if `device_of` is NULL.  `resolver` is copied, and

@@ -346,10 +346,9 @@ static const ErdmaNicNetwork *metadata_of(const ErdmaNics *nics, const ErdmaJour
 
 /* ---- look ---- */
 
-static gboolean may_have_moved(const RdmadAllocation *allocation, gconstpointer device_id)
+static gboolean may_have_moved(const RdmadAllocation *holder, gpointer data)
 {
-	return rdmad_allocation_may_move(allocation) &&
-	       rdmad_allocation_has_device(allocation, device_id);
+	return rdmad_allocation_may_move(holder);
 }
 
 /* Returns whether a missing interface may be in a pod.  CNI returns it after the allocation has ended: until
@@ -357,8 +356,9 @@ static gboolean may_have_moved(const RdmadAllocation *allocation, gconstpointer 
 static gboolean is_given(const ErdmaNics *nics, const ErdmaMatch *match, const ErdmaNic *nic)
 {
 	return !match->ifindex &&
-	       (nic->is_away || rdmad_allocations_find(rdmad_module_allocations(nics->self),
-						       may_have_moved, match->id));
+	       (nic->is_away ||
+		rdmad_allocations_find_holder(rdmad_module_allocations(nics->self), match->id,
+					      RDMAD_HOLD_ANY, may_have_moved, NULL));
 }
 
 static void nic_plan(ErdmaNics *nics, const ErdmaView *view, const GPtrArray *matches,
