@@ -189,7 +189,8 @@ static void check_guid(const RdmadDevice *dev, json_t *findings)
 static void check_health(const RdmadDevice *dev, const char *problem, json_t *findings)
 {
 	doctor_say(findings, RDMAD_FINDING_PROBLEM, dev->name,
-		   "`rdmad devices NAME` shows the device and its ports", "unhealthy: %s", problem);
+		   "`rdmad devices NAME` shows its ports, `rdmad explain NAME` its resources",
+		   "unhealthy: %s", problem);
 }
 
 static void check_device(const RdmadServices *services, const DoctorFiles *files,
@@ -197,6 +198,8 @@ static void check_device(const RdmadServices *services, const DoctorFiles *files
 {
 	const ApiHealth health = api_device_health(services, dev);
 	g_autofree char *role = rdmad_device_role_text(dev);
+	/* A device whose slots are withheld may be well. */
+	const gboolean works = !health.problem || !rdmad_device_problem(dev, NULL, NULL);
 	gboolean known = dev->fatal || !rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS);
 
 	if (dev->fatal)
@@ -211,7 +214,7 @@ static void check_device(const RdmadServices *services, const DoctorFiles *files
 	}
 	check_uverbs(services, files, dev, findings);
 	for (guint i = 0; i < dev->n_ports; i++)
-		known |= check_port(dev, &dev->ports[i], health.problem == NULL, findings);
+		known |= check_port(dev, &dev->ports[i], works, findings);
 	if (health.problem && !known)
 		check_health(dev, health.problem, findings);
 	check_guid(dev, findings);

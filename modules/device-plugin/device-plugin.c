@@ -191,8 +191,14 @@ static void allocation_granted(const RdmadAllocation *allocation, gpointer data)
 	Plugin *plugin = data;
 
 	for (guint i = 0; i < plugin->resources->len; i++)
-		if (resource_lacks(plugin->resources->pdata[i], allocation))
+		if (resource_is_outdated_by(plugin->resources->pdata[i], allocation))
 			refresh_within(plugin, 0);
+}
+
+static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
+			       gpointer data)
+{
+	allocation_granted(now, data);
 }
 
 static void allocation_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
@@ -207,6 +213,7 @@ static void modes_changed(gpointer data)
 
 static const RdmadInventoryOps INVENTORY_OPS = { .settled = inventory_settled };
 static const RdmadAllocationOps ALLOCATION_OPS = { .granted = allocation_granted,
+						   .changed = allocation_changed,
 						   .ended = allocation_ended };
 
 /* ---- life cycle ---- */
@@ -260,7 +267,7 @@ static gboolean plugin_start(gpointer state, GError **error)
 	Plugin *plugin = state;
 	RdmadModule *self = plugin->self;
 
-	plugin->explain = explain_new(self, &plugin->settings, error);
+	plugin->explain = explain_new(self, &plugin->settings, &plugin->resources, error);
 	if (!plugin->explain)
 		return FALSE;
 	plugin->stats = plugin_stats_new(self, &plugin->resources, error);

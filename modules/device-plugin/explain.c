@@ -5,6 +5,7 @@
 #include <rdmad/inventory.h>
 #include <jansson.h>
 
+#include "resource.h"
 #include "selector/assignment.h"
 
 #define PATH "/api/v1/explain"
@@ -32,6 +33,7 @@ const RdmadCommand explain_commands[] = {
 struct Explain {
 	RdmadModule *self;
 	PluginSettings *const *settings;
+	GPtrArray *const *resources;
 };
 
 static const RdmadDevice *device_find(RdmadInventory *inventory, const char *name)
@@ -41,20 +43,41 @@ static const RdmadDevice *device_find(RdmadInventory *inventory, const char *nam
 	return dev ? dev : rdmad_inventory_lookup(inventory, name);
 }
 
+typedef struct {
+	const GPtrArray *resources;
+	const RdmadDevice *dev;
+	json_t *rows;
+} Rows;
+
+/* Returns why slots of a selected device are unhealthy, or why it is healthy and at rest, or NULL. */
+static const char *state_in(const Rows *rows, const char *name)
+{
+	const char *problem = NULL, *rest = NULL;
+
+	for (guint i = 0; i < rows->resources->len; i++)
+		if (g_str_equal(resource_name(rows->resources->pdata[i]), name))
+			resource_device_health(rows->resources->pdata[i], rows->dev->id, &problem,
+					       &rest);
+	return problem ?: rest;
+}
+
 static void add_resource(const ResourceSettings *resource, const char *refusal, gpointer data)
 {
-	json_array_append_new(data, json_pack("{s:s, s:b, s:s?}", "name", resource->name,
-					      "selected", refusal == NULL, "reason", refusal));
+	const Rows *rows = data;
+
+	json_array_append_new(rows->rows, json_pack("{s:s, s:b, s:s?}", "name", resource->name,
+						    "selected", refusal == NULL, "reason",
+						    refusal ?: state_in(rows, resource->name)));
 }
 
 static json_t *explanation(const Explain *explain, const RdmadDevice *dev)
 {
 	g_autoptr(GPtrArray) devices = assignment_devices(explain->self);
-	json_t *resources = json_array();
+	Rows rows = { *explain->resources, dev, json_array() };
 
-	assignment_explain((*explain->settings)->resources, devices, dev, add_resource, resources);
+	assignment_explain((*explain->settings)->resources, devices, dev, add_resource, &rows);
 	return json_pack("{s:s, s:s, s:o}", "device_id", dev->id, "device_name", dev->name,
-			 "resources", resources);
+			 "resources", rows.rows);
 }
 
 static void get_explain(RdmadHttpRequest *request, gpointer data)
@@ -75,11 +98,12 @@ static void get_explain(RdmadHttpRequest *request, gpointer data)
 				name);
 }
 
-Explain *explain_new(RdmadModule *self, PluginSettings *const *settings, GError **error)
+Explain *explain_new(RdmadModule *self, PluginSettings *const *settings,
+		     GPtrArray *const *resources, GError **error)
 {
 	Explain *explain = g_new(Explain, 1);
 
-	*explain = (Explain){ self, settings };
+	*explain = (Explain){ self, settings, resources };
 	if (rdmad_http_route(rdmad_module_http(self), self, "GET", PATH, RDMAD_HTTP_LOCAL,
 			     get_explain, explain, error))
 		return explain;

@@ -25,6 +25,8 @@ static void pool_device_free(gpointer data)
 
 	if (device->dev)
 		rdmad_device_unref(device->dev);
+	rdmad_allocation_unref(device->rival);
+	g_free(device->withheld);
 	g_ptr_array_unref(device->held);
 	g_ptr_array_unref(device->held_before);
 	g_free(device->id);
@@ -155,6 +157,7 @@ static void device_enter(Pool *pool, const PoolMember *member)
 				 member->marked ? pool->settings->name : NULL);
 	pool->outdated |= !g_str_equal(device->stem, before);
 	device->dev = rdmad_device_ref(member->dev);
+	device->rival = member->rival ? rdmad_allocation_ref(member->rival) : NULL;
 	device->numa_node = member->dev->numa_node;
 }
 
@@ -192,6 +195,7 @@ static void devices_enter(Pool *pool, const PoolView *view)
 		if (device->dev)
 			device->gone_us = view->now_us;
 		g_clear_pointer(&device->dev, rdmad_device_unref);
+		g_clear_pointer(&device->rival, rdmad_allocation_unref);
 		g_assert(!device->held_before->len);
 		held = device->held;
 		device->held = device->held_before;
@@ -265,15 +269,21 @@ static gint64 devices_update_health(Pool *pool, const PoolView *view)
 	return wait_us;
 }
 
-void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, gpointer data), gpointer data)
+void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, PoolNews news, gpointer data),
+		    gpointer data)
 {
 	for (guint i = 0; i < pool->devices->len; i++) {
 		PoolDevice *device = pool->devices->pdata[i];
+		const gboolean is_withheld = device->withheld != NULL;
 
-		if (device->reported_problem == device->health.problem)
-			continue;
-		device->reported_problem = device->health.problem;
-		fn(device, data);
+		if (device->reported_problem != device->health.problem) {
+			device->reported_problem = device->health.problem;
+			fn(device, POOL_NEWS_HEALTH, data);
+		}
+		if (device->reported_withheld != is_withheld) {
+			device->reported_withheld = is_withheld;
+			fn(device, POOL_NEWS_WITHHELD, data);
+		}
 	}
 }
 
@@ -418,6 +428,59 @@ static void list_slots(Pool *pool)
 		device_list_slots(pool, pool->devices->pdata[i]);
 }
 
+/* ---- withheld slots ---- */
+
+static gboolean slot_is_withheld(const Slot *slot)
+{
+	return slot->device->rival && !is_held(slot->device, slot->id);
+}
+
+static char *rival_text(const RdmadAllocation *rival)
+{
+	if (!rival->pod_name)
+		return g_strdup_printf("held by a pod that kubelet has not named, as %s",
+				       rival->resource);
+	return g_strdup_printf("held by %s/%s as %s", rival->pod_namespace, rival->pod_name,
+			       rival->resource);
+}
+
+static void devices_update_withheld(Pool *pool)
+{
+	for (guint i = 0; i < pool->devices->len; i++) {
+		PoolDevice *device = pool->devices->pdata[i];
+
+		device->n_withheld = 0;
+		for (guint n = 0; device->rival && n < device->n_slots; n++)
+			device->n_withheld +=
+				slot_is_withheld(pool->slots->pdata[device->first_slot + n]);
+		g_clear_pointer(&device->withheld, g_free);
+		if (device->n_withheld)
+			device->withheld = rival_text(device->rival);
+	}
+}
+
+gboolean pool_slot_is_healthy(const Slot *slot)
+{
+	return !slot->device->health.problem && !slot_is_withheld(slot);
+}
+
+const char *pool_device_problem(const PoolDevice *device)
+{
+	return device->health.problem ?: device->withheld;
+}
+
+guint pool_healthy_count(const Pool *pool)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < pool->devices->len; i++) {
+		const PoolDevice *device = pool->devices->pdata[i];
+
+		n += device->health.problem ? 0 : device->n_slots - device->n_withheld;
+	}
+	return n;
+}
+
 /* A pool may have thousands of slots, but most updates change only the health of a device. */
 gint64 pool_update(Pool *pool, const PoolView *view)
 {
@@ -429,5 +492,6 @@ gint64 pool_update(Pool *pool, const PoolView *view)
 	shares_update(pool, view);
 	if (pool->outdated || !pool->slots_version)
 		list_slots(pool);
+	devices_update_withheld(pool);
 	return wait_us;
 }

@@ -8,11 +8,15 @@
  *   devices get the remainder.
  * - A slot that is held is listed as long as it is held and keeps its device; others make room for
  *   it.  So no allocated slot vanishes when a device is added or the configuration changes.
+ * - A slot that is not held is withheld, and unhealthy for kubelet, while its device has a holder that excludes
+ *   another one: an exclusive device may still be held under the former name or mode of its resource.
  * - A device that leaves stays listed as unhealthy for `forget_us`, and its share is not given to
  *   the others in that time: reloading a driver moves no slot.  After that only its held slots
  *   stay.
  */
 #pragma once
+
+#include <rdmad/allocations.h>
 
 #include "health.h"
 #include "settings.h"
@@ -20,7 +24,7 @@
 /* The part of a message with the slots of a device, and the values in it. */
 typedef struct {
 	guint slots_version; /* 0: not in a message */
-	gboolean unhealthy;
+	gboolean unhealthy, has_rival;
 	int numa_node;
 	gsize start, size;
 } PoolPacked;
@@ -32,10 +36,13 @@ typedef struct {
 	int numa_node;		/* last known, or RDMAD_UNKNOWN */
 	gint64 gone_us;		/* when the device was last present */
 	Health health;
+	const RdmadAllocation *rival; /* the holder that excludes others; NULL: none, or absent */
+	char *withheld; /* "held by ml/train-0 as rdma/rail": why slots are withheld; NULL: none is */
 	const char *reported_problem; /* as of the last pool_take_news() */
+	gboolean reported_withheld;   /* likewise */
 	guint share;		      /* number of slots that it gets of the pool */
 	guint first_slot;	      /* index of its first listed slot */
-	guint n_slots;		      /* number of its listed slots */
+	guint n_slots, n_withheld;    /* number of its listed slots, and of those withheld */
 	GPtrArray *held;	      /* slot IDs held by allocations, in this update */
 	GPtrArray *held_before; /* during an update: the same in the previous one; else empty */
 	PoolPacked packed;	/* for device-list.c; not used by the pool */
@@ -50,6 +57,8 @@ typedef struct {
 typedef struct {
 	const RdmadDevice *dev;
 	gboolean marked; /* an earlier resource has it too */
+	const RdmadAllocation
+		*rival; /* the holder that excludes others, or NULL; resource_update() sets it */
 } PoolMember;
 
 /* A slot that an allocation holds. */
@@ -81,9 +90,11 @@ ResourceSettings *pool_settings(const Pool *pool);
  * needed without a change; 0: none. */
 gint64 pool_update(Pool *pool, const PoolView *view);
 
-/* Calls `fn` for each device whose health has changed since the last call.  A new device counts as
- * healthy before. */
-void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, gpointer data), gpointer data);
+typedef enum { POOL_NEWS_HEALTH, POOL_NEWS_WITHHELD } PoolNews;
+/* Calls `fn` for each change of a device since the last call.  A new device counts as healthy, and free,
+ * before. */
+void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, PoolNews news, gpointer data),
+		    gpointer data);
 
 /* The results are borrowed until the next update. */
 guint pool_device_count(const Pool *pool);
@@ -91,7 +102,12 @@ const PoolDevice *pool_device(const Pool *pool, guint index);
 /* Returns NULL if the resource does not have the device. */
 const PoolDevice *pool_find_device(const Pool *pool, const char *id);
 PoolDevice *pool_device_at(Pool *pool, guint index);
+/* Returns why kubelet must not give slots of the device that nobody holds, or NULL. */
+const char *pool_device_problem(const PoolDevice *device);
 guint pool_slot_count(const Pool *pool);
+/* Returns the number of slots that are healthy for kubelet. */
+guint pool_healthy_count(const Pool *pool);
+gboolean pool_slot_is_healthy(const Slot *slot);
 /* Returns a number, from 1, that changes with each update that lists all slots. */
 guint pool_slots_version(const Pool *pool);
 const Slot *pool_slot(const Pool *pool, guint index);

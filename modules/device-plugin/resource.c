@@ -34,15 +34,6 @@ const char *resource_name(const Resource *resource)
 	return pool_settings(resource->pool)->name;
 }
 
-static guint count_healthy_slots(const Pool *pool)
-{
-	guint n = 0;
-
-	for (guint i = 0; i < pool_device_count(pool); i++)
-		n += pool_device(pool, i)->health.problem ? 0 : pool_device(pool, i)->n_slots;
-	return n;
-}
-
 /* ---- requests of kubelet ---- */
 
 static void log_refusal(Resource *resource, const GError *error)
@@ -111,7 +102,7 @@ static gboolean offers(gpointer data)
 {
 	const Resource *resource = data;
 
-	return count_healthy_slots(resource->pool) > 0;
+	return pool_healthy_count(resource->pool) > 0;
 }
 
 /* Kubelet has appeared, possibly another one: it can list the holders. */
@@ -187,6 +178,13 @@ static gboolean port_counts(const RdmadDevice *dev, const RdmadPort *port, gcons
 	return selector_takes_port(&pool_settings(resource->pool)->selector, dev, port);
 }
 
+static const char *mode_of(gpointer data)
+{
+	const Resource *resource = data;
+
+	return resource_modes[pool_settings(resource->pool)->mode];
+}
+
 static void resolver_set(Resource *resource, gboolean on)
 {
 	const RdmadAllocationResolver resolver = {
@@ -196,20 +194,49 @@ static void resolver_set(Resource *resource, gboolean on)
 		.id_of = id_of,
 		.exposed_of = exposed_of,
 		.port_counts = port_counts,
+		.mode_of = mode_of,
 	};
 
 	rdmad_allocations_set_resolver(rdmad_module_allocations(resource->self), resource->self,
 				       &resolver, resource);
 }
 
-gboolean resource_lacks(const Resource *resource, const RdmadAllocation *allocation)
+static const RdmadAllocation *rival_of(const Resource *resource, const char *device_id)
 {
-	if (!g_str_equal(allocation->resource, resource_name(resource)))
-		return FALSE;
+	return rdmad_allocations_find_holder(
+		rdmad_module_allocations(resource->self), device_id,
+		rdmad_hold_excluding(resource_modes[pool_settings(resource->pool)->mode]), NULL,
+		NULL);
+}
+
+static gboolean lacks_slot(const Resource *resource, const RdmadAllocation *allocation)
+{
 	for (guint i = 0; allocation->slots[i]; i++)
 		if (!pool_find(resource->pool, allocation->slots[i]))
 			return TRUE;
 	return FALSE;
+}
+
+/* A holder under the resource's own name changes nothing, unless other slots of the device are withheld. */
+static gboolean has_other_rival(const Resource *resource, const RdmadAllocation *allocation)
+{
+	const gboolean is_ours = g_str_equal(allocation->resource, resource_name(resource));
+
+	for (guint i = 0; allocation->devices[i]; i++) {
+		const PoolDevice *device = pool_find_device(resource->pool, allocation->devices[i]);
+
+		if (device && device->dev && (!is_ours || device->withheld) &&
+		    rival_of(resource, device->id) != device->rival)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+gboolean resource_is_outdated_by(const Resource *resource, const RdmadAllocation *allocation)
+{
+	return (g_str_equal(allocation->resource, resource_name(resource)) &&
+		lacks_slot(resource, allocation)) ||
+	       has_other_rival(resource, allocation);
 }
 
 /* ---- health, posted to the event log for the device and the containers that hold it ---- */
@@ -271,15 +298,13 @@ static void post_holder_news(const News *news, const RdmadAllocation *allocation
 				     name, news->resource);
 }
 
-static void post_holder(const RdmadAllocation *allocation, gpointer data)
+static gboolean post_holder(const RdmadAllocation *allocation, gpointer data)
 {
 	News *news = data;
 
-	if (!g_str_equal(allocation->resource, news->resource) ||
-	    !rdmad_allocation_has_device(allocation, news->device->id))
-		return;
-	if (news->n_holders++ < HOLDERS_MAX)
+	if (g_str_equal(allocation->resource, news->resource) && news->n_holders++ < HOLDERS_MAX)
 		post_holder_news(news, allocation);
+	return FALSE;
 }
 
 static void post_other_holders(const News *news)
@@ -291,16 +316,43 @@ static void post_other_holders(const News *news)
 			     news->resource, news->n_holders - HOLDERS_MAX);
 }
 
-/* Called for each device whose health in this resource has changed. */
-static void post_health(const PoolDevice *device, gpointer data)
+static void post_health(const Resource *resource, News *news)
+{
+	post_device(news);
+	rdmad_allocations_find_holder(rdmad_module_allocations(resource->self), news->device->id,
+				      RDMAD_HOLD_ANY, post_holder, news);
+	if (news->n_holders > HOLDERS_MAX)
+		post_other_holders(news);
+}
+
+static void post_withheld(const News *news)
+{
+	const PoolDevice *device = news->device;
+	const RdmadLogFields about = { .device = device->id, .resource = news->resource };
+
+	if (device->withheld)
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_WARNING, "device-withheld", &about,
+				     "%s: withheld in %s: %s", device_name(device), news->resource,
+				     device->withheld);
+	else
+		rdmad_event_log_post(news->event_log, RDMAD_LOG_INFO, "device-released", &about,
+				     "%s: no longer withheld in %s", device_name(device),
+				     news->resource);
+}
+
+static void post_news(const PoolDevice *device, PoolNews what, gpointer data)
 {
 	const Resource *resource = data;
 	News news = { rdmad_module_event_log(resource->self), device, resource_name(resource), 0 };
 
-	post_device(&news);
-	rdmad_allocations_foreach(rdmad_module_allocations(resource->self), post_holder, &news);
-	if (news.n_holders > HOLDERS_MAX)
-		post_other_holders(&news);
+	switch (what) {
+	case POOL_NEWS_HEALTH:
+		post_health(resource, &news);
+		break;
+	case POOL_NEWS_WITHHELD:
+		post_withheld(&news);
+		break;
+	}
 }
 
 /* ---- update ---- */
@@ -333,7 +385,7 @@ static void post_empty(Resource *resource)
 	resource->empty_posted = empty;
 }
 
-gint64 resource_update(Resource *resource, const GArray *members, const PluginSettings *plugin)
+gint64 resource_update(Resource *resource, GArray *members, const PluginSettings *plugin)
 {
 	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(HeldSlot));
 	RdmadAllocations *allocations = rdmad_module_allocations(resource->self);
@@ -348,6 +400,11 @@ gint64 resource_update(Resource *resource, const GArray *members, const PluginSe
 	g_autoptr(GBytes) list = NULL;
 	gint64 wait_us;
 
+	for (guint i = 0; i < members->len; i++) {
+		PoolMember *member = &g_array_index(members, PoolMember, i);
+
+		member->rival = rival_of(resource, member->dev->id);
+	}
 	rdmad_allocations_foreach(allocations, collect_allocation, &collection);
 	view.held = (const HeldSlot *)(const void *)held->data;
 	view.n_held = held->len;
@@ -359,7 +416,7 @@ gint64 resource_update(Resource *resource, const GArray *members, const PluginSe
 		resource->list = g_bytes_ref(list);
 	}
 	registration_publish(resource->registration, resource->list);
-	pool_take_news(resource->pool, post_health, resource);
+	pool_take_news(resource->pool, post_news, resource);
 	warn_cut(resource);
 	post_empty(resource);
 	return wait_us;
@@ -434,7 +491,7 @@ void resource_count(const Resource *resource, ResourceCounts *counts)
 		.allocations = totals.allocations,
 		.registered = info.registered ? 1 : 0,
 	};
-	counts->unhealthy = counts->slots - count_healthy_slots(resource->pool);
+	counts->unhealthy = counts->slots - pool_healthy_count(resource->pool);
 }
 
 /* "mlx5_3: no port of it is active" */
@@ -445,11 +502,11 @@ static json_t *unhealthy_status(const Pool *pool)
 	for (guint i = 0; i < pool_device_count(pool); i++) {
 		const PoolDevice *device = pool_device(pool, i);
 
-		if (device->health.problem)
-			json_array_append_new(
-				unhealthy,
-				json_sprintf("%s: %s", device->dev ? device->dev->name : device->id,
-					     device->health.problem));
+		const char *problem = pool_device_problem(device);
+
+		if (problem)
+			json_array_append_new(unhealthy,
+					      json_sprintf("%s: %s", device_name(device), problem));
 	}
 	return unhealthy;
 }
@@ -466,7 +523,7 @@ json_t *resource_status(const Resource *resource)
 			 "name", settings->name, "mode", resource_modes[settings->mode], "devices",
 			 (int)pool_device_count(resource->pool), "slots",
 			 (int)pool_slot_count(resource->pool), "healthy",
-			 (int)count_healthy_slots(resource->pool), "allocated",
+			 (int)pool_healthy_count(resource->pool), "allocated",
 			 (int)counts.allocated, "registered", info.registered,
 			 "registration_method",
 			 info.method == REGISTRATION_REGISTRY ? "registry" : "legacy", "streams",
@@ -500,12 +557,22 @@ gboolean resource_device_health(const Resource *resource, const char *id, const 
 {
 	const PoolDevice *device = pool_find_device(resource->pool, id);
 
-	if (!device)
+	/* An absent one may be there for another resource. */
+	if (!device || !device->dev)
 		return FALSE;
-	*problem = device->health.problem;
+	*problem = pool_device_problem(device);
 	*rest = *problem ? NULL
 			 : health_rest(device->dev, &pool_settings(resource->pool)->selector);
 	return TRUE;
+}
+
+static const char *slots_advice(const Pool *pool)
+{
+	for (guint i = 0; i < pool_device_count(pool); i++)
+		if (pool_device(pool, i)->withheld)
+			return "pods still hold devices under another resource or mode, as `rdmad "
+			       "status -v` shows; the devices are free when these pods end";
+	return NULL;
 }
 
 void resource_doctor(const Resource *resource, json_t *findings)
@@ -525,14 +592,13 @@ void resource_doctor(const Resource *resource, json_t *findings)
 	}
 	pre_start_doctor(resource->shared->pre_start, pool_settings(resource->pool), findings);
 	text = g_strdup_printf("registered, %u of %u slots healthy",
-			       count_healthy_slots(resource->pool),
-			       pool_slot_count(resource->pool));
+			       pool_healthy_count(resource->pool), pool_slot_count(resource->pool));
 	if (pool_device_count(resource->pool) == 0)
 		rdmad_doctor_add(findings, RDMAD_FINDING_PROBLEM, name, "no device is selected",
 				 "`rdmad explain DEVICE` says which selector refuses a device");
 	else
 		rdmad_doctor_add(findings,
-				 count_healthy_slots(resource->pool) ? RDMAD_FINDING_OK
-								     : RDMAD_FINDING_PROBLEM,
-				 name, text, NULL);
+				 pool_healthy_count(resource->pool) ? RDMAD_FINDING_OK
+								    : RDMAD_FINDING_PROBLEM,
+				 name, text, slots_advice(resource->pool));
 }

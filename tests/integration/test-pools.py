@@ -9,7 +9,9 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from plugin_case import PATIENCE, RDMAD, TESTS, PluginCase, tap  # noqa: E402
+import grpc  # noqa: E402
+
+from plugin_case import PATIENCE, RDMAD, TESTS, AdmissionError, PluginCase, tap  # noqa: E402
 
 PROFILES = os.path.join(os.path.dirname(TESTS), "etc", "profiles")
 VKE = "vke.volcengine.com/rdma"
@@ -66,8 +68,9 @@ class PoolsTest(PoolsCase):
         self.assertNotIn("::", "".join(self.kubelet.devices(VKE)))
         held = self.kubelet.allocate("ml/a", VKE, 1)
         self.tell("set", "label:vke.node.rdma.mode", "shared-multi")
-        self.wait_ready(11 * 16, VKE)
+        self.wait_ready(10 * 16 + 1, VKE)   # the device of ml/a has no room for others
         self.assertTrue(set(held.ids) <= set(self.kubelet.devices(VKE)))
+        self.assertTrue(self.kubelet.devices(VKE)[held.ids[0]][0])
         self.tell("set", "label:vke.node.rdma.mode", "shared")
         self.wait_ready(11, VKE)
         self.tell("set", "label:vke.node.rdma.mode", "both")
@@ -144,6 +147,165 @@ class PoolsTest(PoolsCase):
         self.wait_ready(20, "rdma/storage")
         self.assertIn(allocation, self.allocations())
         self.assertEqual(self.endpoint("rdma/rail"), socket)
+
+
+RAILS = 'selectors = { names = ( "mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3" ); };'
+RAIL = f'{{ name = "rdma/rail"; mode = "exclusive"; {RAILS} }}'
+POOL_B = f'{{ name = "rdma/poolb"; mode = "exclusive"; {RAILS} }}'
+SHARED = f'{{ name = "rdma/%s"; count = 40; {RAILS} }}'
+
+
+class HoldersTest(PoolsCase):
+    """training/owner holds devices, and an operator changes the configuration; other/victim asks."""
+
+    # before, name and count of the owner's slots; after, the resource in question, its slots, those that are healthy
+    # while the owner lives, and what withholds the others
+    CHANGES = {
+        "a renamed resource": (RAIL, "rdma/rail", 4, POOL_B, "rdma/poolb", 4, 0, "rdma/rail"),
+        "exclusive, then shared by another name": (RAIL, "rdma/rail", 4, SHARED % "hca", "rdma/hca", 40, 0, "rdma/rail"),
+        "one of four": (RAIL, "rdma/rail", 1, SHARED % "hca", "rdma/hca", 40, 30, "rdma/rail"),
+        "shared, then exclusive by another name": (SHARED % "hca", "rdma/hca", 4, POOL_B, "rdma/poolb", 4, 0, "rdma/hca"),
+        "shared, then shared by another name": (SHARED % "a", "rdma/a", 4, SHARED % "b", "rdma/b", 40, 40, None),
+        "exclusive, then shared by the same name":
+            (RAIL, "rdma/rail", 4, SHARED % "rail", "rdma/rail", 40, 4, "rdma/rail"),
+        "a pool that is exposed, then exclusive by another name":
+            ((SHARED % "hca")[:-1] + 'expose = "pool"; }', "rdma/hca", 1, POOL_B, "rdma/poolb", 4, 0, "rdma/hca"),
+        "a pool that is exposed, then exclusive by the same name":
+            ((SHARED % "rail")[:-1] + 'expose = "pool"; }', "rdma/rail", 1, RAIL, "rdma/rail", 4, 1, "rdma/rail"),
+        "devices that move to another resource":
+            (RAIL, "rdma/rail", 4,
+             '{ name = "rdma/rail"; mode = "exclusive"; selectors = { names = "mlx5_0"; }; }, '
+             '{ name = "rdma/storage"; mode = "exclusive"; selectors = { names = ( "mlx5_1", "mlx5_2", "mlx5_8" ); }; }',
+             "rdma/storage", 3, 1, "rdma/rail"),
+    }
+
+    @staticmethod
+    def config(resources):
+        return f"modules = {{ device-plugin = {{ resources = ( {resources} ); }}; }};"
+
+    def by_reload(self, resources):
+        self.reload(self.config(resources))
+
+    def by_restart(self, resources):
+        self.end_daemon()
+        self.start_daemon(self.config(resources))
+        self.wait_for_socket()
+
+    def by_hand_over(self, resources):
+        first, self.daemon = self.daemon, None
+        self.start_daemon(self.config(resources))
+        self.wait_for(lambda: "waiting for rdmad pid" in self.log(), "second that waits")
+        first.send_signal(signal.SIGTERM)
+        self.assertEqual(first.wait(PATIENCE), 0, self.log())
+        self.wait_for_socket()
+
+    def status(self, name):
+        [resource] = [resource for resource in self.ask("status")["modules"][0]["status"]["resources"]
+                      if resource["name"] == name]
+        return resource
+
+    def wait_listed(self, name, capacity, healthy):
+        def listed():
+            found = self.kubelet.resources().get(name)
+            return found and found["connected"] and (found["capacity"], found["allocatable"]) == (capacity, healthy)
+
+        self.wait_for(listed, f"{healthy} of {capacity} {name}")
+
+    def refused(self, name):
+        """The texts of Allocates of the unhealthy slots, which kubelet does not make."""
+        texts = []
+        for slot, (healthy, _) in self.kubelet.devices(name).items():
+            if not healthy:
+                with self.assertRaises(grpc.RpcError) as caught:
+                    self.allocate_raw([slot], name=name)
+                texts.append(caught.exception.details())
+        return texts
+
+    def end_owner(self):
+        self.kubelet.release("training/owner")
+
+    def check_change(self, change, case):
+        before, held, count, after, name, slots, healthy, holder = case
+        self.both(self.config(before))
+        self.wait_for(lambda: self.kubelet.resources().get(held, {}).get("allocatable"), "slots")
+        self.kubelet.allocate("training/owner", held, count)
+        self.ask("allocations", "--refresh")
+        change(after)
+        capacity = slots if (name, count) != ("rdma/rail", 1) else healthy + 3
+        self.wait_listed(name, capacity, healthy)
+        if holder:
+            text = f"held by training/owner as {holder}"
+            self.assertTrue([line for line in self.status(name)["unhealthy"] if text in line])
+            self.assertTrue([message for message in self.events("device-withheld") if text in message])
+            self.assertTrue([found for found in self.findings() if found["level"] == "problem" and text in found["text"]])
+            device = next(d for d in self.ask("devices")["devices"] if d["health_reason"] == text)
+            self.assertEqual(device["health"], "unhealthy")
+            reasons = {r["name"]: (r["selected"], r["reason"])
+                       for r in self.ask("explain", device["device_name"])["resources"]}
+            self.assertEqual(reasons[name], (True, text))
+            for refusal in self.refused(name):
+                self.assertRegex(refusal, f"^{name}: .* is held by pod training/owner, container main, .* as {holder} ")
+            if not healthy:
+                with self.assertRaises(AdmissionError):
+                    self.kubelet.allocate("other/victim", name, 1)
+        self.assertEqual(len(self.ask("allocations", "--refresh")["allocations"]), 1)
+        self.end_owner()
+        self.ask("allocations", "--refresh")
+        self.wait_for(lambda: self.ask("allocations", "--refresh")["allocations"] == [], "end of the allocation")
+        self.wait_listed(name, slots, slots)
+        self.assertEqual(self.status(name)["unhealthy"], [])
+        self.assertEqual(len(self.events("device-released")), len(self.events("device-withheld")))
+        self.kubelet.allocate("other/victim", name, 1)
+
+    def test_a_device_that_is_held_is_not_given_under_another_name_or_mode(self):
+        for name, case in self.CHANGES.items():
+            with self.subTest(name):
+                self.check_change(self.by_reload, case)
+                self.start_over()
+
+    def test_nor_after_a_restart_with_another_configuration(self):
+        self.check_change(self.by_restart, self.CHANGES["a renamed resource"])
+
+    def test_nor_by_a_second_rdmad_with_another_configuration(self):
+        self.check_change(self.by_hand_over, self.CHANGES["exclusive, then shared by another name"])
+
+    def test_nor_are_the_devices_of_a_pod_whose_node_changes_its_mode_by_a_label(self):
+        self.profile('profile = "vke"; '
+                     'attributes = ( { name = "label:vke.node.rdma.mode"; value = "exclusive"; } );')
+        self.wait_ready(11, VKE)
+        self.kubelet.allocate("training/owner", VKE, 11)
+        self.tell("set", "label:vke.node.rdma.mode", "shared")
+        self.wait_listed(VKE, 11, 11)
+        self.assertEqual(self.events("device-withheld"), [])    # each slot that is listed is the owner's
+        with self.assertRaises(AdmissionError):
+            self.kubelet.allocate("other/victim", VKE, 1)
+        self.tell("set", "label:vke.node.rdma.mode", "shared-multi")
+        self.wait_listed(VKE, 11 * 16, 11)
+        with self.assertRaises(AdmissionError):
+            self.kubelet.allocate("other/victim", VKE, 1)
+
+    def test_a_container_is_not_exposed_to_a_device_that_another_has_alone(self):
+        self.both(self.config(RAIL))
+        self.wait_ready(4, "rdma/rail")
+        held = self.kubelet.allocate("training/owner", "rdma/rail", 1)
+        self.by_reload((SHARED % "hca")[:-1] + 'expose = "pool"; }')
+        self.wait_listed("rdma/hca", 40, 30)
+        reply = self.kubelet.allocate("other/victim", "rdma/hca", 1).reply
+        nodes = {spec.host_path for spec in reply.devices if "uverbs" in spec.host_path}
+        self.assertEqual(len(nodes), 3)
+        self.assertFalse(nodes & {spec.host_path for spec in held.reply.devices})
+
+    def test_the_holder_is_named_once_kubelet_has_named_it(self):
+        self.both(self.config(RAIL))
+        self.wait_ready(4, "rdma/rail")
+        self.allocate_raw(["0000:18:00.0"], name="rdma/rail")
+        self.by_reload(POOL_B)
+        self.wait_listed("rdma/poolb", 4, 3)
+        self.assertIn("held by a pod that kubelet has not named, as rdma/rail", self.status("rdma/poolb")["unhealthy"][0])
+        self.kubelet.hold("training/owner", "rdma/rail", ["0000:18:00.0"])
+        self.ask("allocations", "--refresh")
+        self.wait_for(lambda: "held by training/owner as rdma/rail" in self.status("rdma/poolb")["unhealthy"][0], "name")
+        self.assertEqual(len(self.events("device-withheld")), 1)
 
 
 class ErdmaTest(PoolsCase):

@@ -30,7 +30,8 @@ static GPtrArray *slots_devices(const Pool *pool, const char *const *slots, guin
 	*n_behind = devices->len;
 	if (exposes_all(pool))
 		for (guint i = 0; i < pool_device_count(pool); i++)
-			device_add(devices, pool_device(pool, i));
+			if (!pool_device(pool, i)->rival)
+				device_add(devices, pool_device(pool, i));
 	return devices;
 }
 

@@ -25,7 +25,7 @@ static void device_set(V1beta1__Device *device, const Slot *slot, const PoolPack
 {
 	v1beta1__device__init(device);
 	device->id = slot->id;
-	device->health = (char *)(content->unhealthy ? "Unhealthy" : "Healthy");
+	device->health = (char *)(pool_slot_is_healthy(slot) ? "Healthy" : "Unhealthy");
 	if (content->numa_node < 0)
 		return;
 	topology_set(topology, content->numa_node);
@@ -58,7 +58,7 @@ static void append_slots(GByteArray *message, const Pool *pool, const PoolDevice
 static gboolean content_equal(const PoolPacked *a, const PoolPacked *b)
 {
 	return a->slots_version == b->slots_version && a->unhealthy == b->unhealthy &&
-	       a->numa_node == b->numa_node;
+	       a->has_rival == b->has_rival && a->numa_node == b->numa_node;
 }
 
 static void append_device(GByteArray *message, const Pool *pool, PoolDevice *device,
@@ -68,6 +68,7 @@ static void append_device(GByteArray *message, const Pool *pool, PoolDevice *dev
 	PoolPacked content = {
 		.slots_version = pool_slots_version(pool),
 		.unhealthy = device->health.problem != NULL,
+		.has_rival = device->rival != NULL,
 		.numa_node = pool_settings(pool)->numa ? device->numa_node : RDMAD_UNKNOWN,
 	};
 

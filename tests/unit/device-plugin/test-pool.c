@@ -2,6 +2,7 @@
 #include "fixture.h"
 #include "kubelet/device-list.h"
 #include "pool.h"
+#include "service/allocation-private.h"
 #include "../support/unit.h"
 
 #define SECOND G_USEC_PER_SEC
@@ -11,6 +12,7 @@ typedef struct {
 	GPtrArray *devices; /* of RdmadDevice */
 	GArray *members;    /* of PoolMember */
 	GArray *held;	    /* of HeldSlot */
+	GPtrArray *rivals;  /* of RdmadAllocation */
 	gint64 now_us;
 	GBytes *list; /* the last message */
 } Fixture;
@@ -23,6 +25,7 @@ static void setup(Fixture *f, gconstpointer settings)
 	f->devices = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_device_unref);
 	f->members = g_array_new(FALSE, FALSE, sizeof(PoolMember));
 	f->held = g_array_new(FALSE, FALSE, sizeof(HeldSlot));
+	f->rivals = g_ptr_array_new_with_free_func((GDestroyNotify)rdmad_allocation_unref);
 	f->now_us = 1000 * SECOND;
 }
 
@@ -33,6 +36,7 @@ static void teardown(Fixture *f, gconstpointer settings)
 	g_ptr_array_unref(f->devices);
 	g_array_unref(f->members);
 	g_array_unref(f->held);
+	g_ptr_array_unref(f->rivals);
 }
 
 static RdmadDevice *add(Fixture *f, const char *id)
@@ -90,7 +94,7 @@ static void assert_slots(Fixture *f, const char *expected)
 		const Slot *slot = pool_slot(f->pool, i);
 
 		g_string_append_printf(text, "%s%s%s", i ? " " : "", slot->id,
-				       slot->device->health.problem ? "!" : "");
+				       pool_slot_is_healthy(slot) ? "" : "!");
 		g_assert_true(pool_find(f->pool, slot->id) == slot);
 	}
 	g_assert_cmpstr(text->str, ==, expected);
@@ -99,6 +103,7 @@ static void assert_slots(Fixture *f, const char *expected)
 #define SHARED_5  "name = \"a/b\"; count = 5;"
 #define SHARED_11 "name = \"a/b\"; count = 11;"
 #define TWO_PER	  "name = \"a/b\"; count = 2; count_per = \"device\";"
+#define THREE_PER "name = \"a/b\"; count = 3; count_per = \"device\";"
 #define EXCLUSIVE "name = \"a/b\"; mode = \"exclusive\";"
 #define CARELESS  "name = \"a/b\"; mode = \"exclusive\"; ignore_health = true;"
 #define FULL_PER  "name = \"a/b\"; count = 32768; count_per = \"device\";"
@@ -287,24 +292,127 @@ static void test_a_device_of_a_second_resource_has_other_ids(Fixture *f, gconstp
 	g_assert_cmpuint(strlen(pool_slot(f->pool, 0)->id), ==, strlen("0000:3b:00.0:000000"));
 }
 
-static void count_news(const PoolDevice *device, gpointer data)
+/* Makes an allocation of pod ml/`pod` the rival of that member; NULL: the pod has no name. */
+static void rival_set(Fixture *f, guint member, const char *pod, const char *resource)
 {
-	++*(guint *)data;
+	RdmadAllocation *rival = rdmad_allocation_new(NULL);
+	PoolMember *held = &g_array_index(f->members, PoolMember, member);
+
+	rival->resource = g_strdup(resource);
+	rdmad_allocation_set_pod(rival, pod ? "ml" : NULL, pod, NULL);
+	g_ptr_array_add(f->rivals, rival);
+	held->rival = rival;
+}
+
+static void test_slots_of_a_device_that_another_resource_holds_are_withheld(Fixture *f,
+									    gconstpointer d)
+{
+	add(f, "a");
+	add(f, "b");
+	rival_set(f, 0, "train", "rdma/rail");
+	update(f);
+	assert_slots(f, "a! b");
+	g_assert_cmpuint(pool_healthy_count(f->pool), ==, 1);
+	g_assert_cmpstr(pool_device_problem(pool_device(f->pool, 0)), ==,
+			"held by ml/train as rdma/rail");
+	g_assert_null(pool_device_problem(pool_device(f->pool, 1)));
+	g_array_index(f->members, PoolMember, 0).rival = NULL;
+	update(f);
+	assert_slots(f, "a b");
+	g_assert_null(pool_device_problem(pool_device(f->pool, 0)));
+}
+
+static void test_a_held_slot_is_never_withheld(Fixture *f, gconstpointer d)
+{
+	add(f, "a");
+	hold(f, "a", "a");
+	rival_set(f, 0, "train", "a/b");
+	update(f);
+	assert_slots(f, "a");
+	g_assert_null(pool_device_problem(pool_device(f->pool, 0)));
+}
+
+static void test_shared_slots_beside_an_exclusive_holder_are_withheld(Fixture *f, gconstpointer d)
+{
+	add(f, "a");
+	add(f, "b");
+	hold(f, "a", "a");
+	rival_set(f, 0, NULL, "a/b");
+	update(f);
+	assert_slots(f, "a::0! a::1! a b::0 b::1 b::2");
+	g_assert_cmpuint(pool_healthy_count(f->pool), ==, 4);
+	g_assert_cmpstr(pool_device_problem(pool_device(f->pool, 0)), ==,
+			"held by a pod that kubelet has not named, as a/b");
+}
+
+static void test_ignored_health_leaves_slots_withheld(Fixture *f, gconstpointer d)
+{
+	add(f, "a")->ports[0].state = RDMAD_PORT_DOWN;
+	rival_set(f, 0, "train", "rdma/rail");
+	update(f);
+	assert_slots(f, "a!");
+}
+
+static void test_the_health_of_the_device_is_the_first_problem(Fixture *f, gconstpointer d)
+{
+	add(f, "a")->ports[0].state = RDMAD_PORT_DOWN;
+	rival_set(f, 0, "train", "rdma/rail");
+	update(f);
+	assert_slots(f, "a!");
+	g_assert_true(pool_device_problem(pool_device(f->pool, 0)) ==
+		      pool_device(f->pool, 0)->health.problem);
+}
+
+static void test_a_device_that_leaves_has_no_rival(Fixture *f, gconstpointer d)
+{
+	add(f, "a");
+	rival_set(f, 0, "train", "rdma/rail");
+	update(f);
+	g_array_set_size(f->members, 0);
+	update(f);
+	assert_slots(f, "a!");
+	g_assert_cmpstr(pool_device_problem(pool_device(f->pool, 0)), ==, "it is gone");
+}
+
+static void count_news(const PoolDevice *device, PoolNews news, gpointer data)
+{
+	++((guint *)data)[news];
+}
+
+static void test_another_rival_is_no_news(Fixture *f, gconstpointer d)
+{
+	guint news[2] = { 0 };
+
+	add(f, "a");
+	rival_set(f, 0, NULL, "rdma/rail");
+	update(f);
+	pool_take_news(f->pool, count_news, news);
+	rival_set(f, 0, "train", "rdma/rail");
+	update(f);
+	pool_take_news(f->pool, count_news, news);
+	g_assert_cmpstr(pool_device_problem(pool_device(f->pool, 0)), ==,
+			"held by ml/train as rdma/rail");
+	g_assert_cmpuint(news[POOL_NEWS_WITHHELD], ==, 1);
+	g_array_index(f->members, PoolMember, 0).rival = NULL;
+	update(f);
+	pool_take_news(f->pool, count_news, news);
+	g_assert_cmpuint(news[POOL_NEWS_WITHHELD], ==, 2);
+	g_assert_cmpuint(news[POOL_NEWS_HEALTH], ==, 0);
 }
 
 static void test_news_are_told_once(Fixture *f, gconstpointer d)
 {
 	RdmadDevice *dev = add(f, "a");
-	guint news = 0;
+	guint news[2] = { 0 };
 
 	update(f);
-	pool_take_news(f->pool, count_news, &news);
-	g_assert_cmpuint(news, ==, 0);
+	pool_take_news(f->pool, count_news, news);
+	g_assert_cmpuint(news[POOL_NEWS_HEALTH], ==, 0);
 	dev->ports[0].state = RDMAD_PORT_DOWN;
 	update(f);
-	pool_take_news(f->pool, count_news, &news);
-	pool_take_news(f->pool, count_news, &news);
-	g_assert_cmpuint(news, ==, 1);
+	pool_take_news(f->pool, count_news, news);
+	pool_take_news(f->pool, count_news, news);
+	g_assert_cmpuint(news[POOL_NEWS_HEALTH], ==, 1);
 }
 
 #define TEST(settings, function)                                                                   \
@@ -318,6 +426,13 @@ const UnitTest unit_tests[] = {
 	TEST(EXCLUSIVE, devices_are_in_the_order_of_their_addresses),
 	TEST(SHARED_5, held_slots_stay_when_a_device_joins),
 	TEST(EXCLUSIVE, a_device_held_in_another_form_is_not_offered_again),
+	TEST(EXCLUSIVE, slots_of_a_device_that_another_resource_holds_are_withheld),
+	TEST(EXCLUSIVE, a_held_slot_is_never_withheld),
+	TEST(THREE_PER, shared_slots_beside_an_exclusive_holder_are_withheld),
+	TEST(CARELESS, ignored_health_leaves_slots_withheld),
+	TEST(EXCLUSIVE, the_health_of_the_device_is_the_first_problem),
+	TEST(EXCLUSIVE, a_device_that_leaves_has_no_rival),
+	TEST(EXCLUSIVE, another_rival_is_no_news),
 	TEST(SHARED_5, a_device_that_leaves_keeps_its_share_for_a_time),
 	TEST(SHARED_5, what_is_held_of_a_forgotten_device_stays_unhealthy),
 	TEST(EXCLUSIVE, a_link_that_goes_down_counts_at_once_and_up_after_the_delay),
