@@ -30,11 +30,11 @@
 #define NAMED_US    SIM_S
 
 static const char *const names[N_ACTIONS] = {
-	"nothing",  "pod",	 "burst",   "exit",	"delete",   "force",   "restart",
-	"reload",   "second",	 "stop",    "handover", "gc",	    "status",  "check",
-	"label",    "command",	 "scrape",  "kubelet",	"wipe",	    "hang",    "port",
-	"plug",	    "disk",	 "clock",   "suspend",	"executor", "netlink", "ipam",
-	"metadata", "apiserver", "manager", "crash",	"power",
+	"nothing", "pod",      "burst",	    "exit",    "delete",   "force",    "restart",
+	"reload",  "rename",   "second",    "stop",    "handover", "gc",       "status",
+	"check",   "label",    "command",   "scrape",  "kubelet",  "wipe",     "hang",
+	"port",	   "plug",     "disk",	    "clock",   "suspend",  "executor", "netlink",
+	"ipam",	   "metadata", "apiserver", "manager", "crash",	   "power",
 };
 
 typedef enum {
@@ -83,10 +83,20 @@ static void fault_note(void)
 
 /* ---- pods ---- */
 
+/* Returns one of the resources that the configuration has. */
+static const NodeResource *resource_choose(void)
+{
+	guint left = decide(actions.decisions, DECIDE_WHICH, node_resources_offered());
+	const NodeResource *resource = node_resources;
+
+	while (!resource->devices || left--)
+		resource++;
+	return resource;
+}
+
 static void pod_create(void)
 {
-	const NodeResource *resource =
-		&node_resources[decide(actions.decisions, DECIDE_WHICH, NODE_RESOURCES)];
+	const NodeResource *resource = resource_choose();
 
 	if (pods_all()->len < PODS_MAX) {
 		Pod *pod = pods_create(resource->name, 1 + decide(actions.decisions, DECIDE_HOW, 2),
@@ -416,6 +426,12 @@ void action_do(Action action, Decisions *decisions)
 		client_disturb();
 		if (node_has(NODE_METRICS_GO))
 			judge_scrapes_restarted();
+		life_reload();
+		break;
+	case ACTION_RENAME:
+		fault_note(); /* kubelet notices it */
+		node_set_layout(decide(decisions, DECIDE_HOW, NODE_LAYOUTS));
+		client_disturb();
 		life_reload();
 		break;
 	case ACTION_SECOND:

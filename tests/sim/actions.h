@@ -19,6 +19,7 @@ typedef enum {
 	ACTION_FORCE,	  /* the deletion of a running pod is forced */
 	ACTION_RESTART,	  /* the container of a pod exits, and is started again */
 	ACTION_RELOAD,	  /* of the same configuration, another or an invalid one */
+	ACTION_RENAME,	  /* devices get resources of other names or modes */
 	ACTION_SECOND,	  /* a second rdmad is started */
 	ACTION_STOP,	  /* rdmad is stopped and restarted */
 	ACTION_HANDOVER,  /* rdmad hands over to its successor, as in a rolling update */

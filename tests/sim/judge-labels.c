@@ -16,6 +16,15 @@ static void label_check(const char *key, const char *wanted)
 		judge_fails("the Node has another label: %s is %s", name, value ? value : "absent");
 }
 
+static void mode_check(const NodeResource *resource)
+{
+	g_autofree char *key = g_strconcat("mode.", resource->name, NULL);
+
+	g_strdelimit(key, "/", '.');
+	if (resource->devices)
+		label_check(key, resource->is_exclusive ? "exclusive" : "shared");
+}
+
 static guint labels_count(void)
 {
 	GHashTableIter iter;
@@ -36,9 +45,6 @@ void judge_labels_quiet(void)
 	} wanted[] = {
 		{ "capable", "true" },
 		{ "link-layer.ethernet", "true" },
-		{ "mode.rdma.cdi", "shared" },
-		{ "mode.rdma.shared", "shared" },
-		{ "mode.rdma.whole", "exclusive" },
 		{ "rails", rails },
 	};
 
@@ -46,6 +52,8 @@ void judge_labels_quiet(void)
 		return;
 	for (guint i = 0; i < G_N_ELEMENTS(wanted); i++)
 		label_check(wanted[i].key, wanted[i].value);
-	if (labels_count() > G_N_ELEMENTS(wanted))
+	for (guint i = 0; i < NODE_RESOURCES; i++)
+		mode_check(&node_resources[i]);
+	if (labels_count() > G_N_ELEMENTS(wanted) + node_resources_offered())
 		judge_fails("the Node keeps labels that rdmad no longer wants: %u", labels_count());
 }

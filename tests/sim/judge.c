@@ -18,7 +18,7 @@
  * follows. */
 #define ANSWER_MAX_US	 (21 * SIM_S)
 #define PRE_START_MAX_US (10 * SIM_S)
-#define RELEASED_US	 (5 * SIM_S)  /* after the end of its pod, a device is free */
+#define RELEASED_US	 (5 * SIM_S)
 #define KUBELET_WAITS_US (30 * SIM_S) /* for PreStartContainer */
 
 /* Until a plugin that was lost is registered again: kubelet notices the end of a stream late, rdmad asks
@@ -58,6 +58,7 @@ void judge_begin(Decisions *decisions)
 	judge.restarted = judge.forgotten = judge.late_end = FALSE;
 	judge.hung_us = judge.forced_us = 0;
 	memset(judge.lost, 0, sizeof(judge.lost));
+	judge_devices_begin();
 	judge_disk_begin();
 	judge_network_begin(decisions);
 	judge_hand_over_begin();
@@ -67,6 +68,7 @@ void judge_begin(Decisions *decisions)
 
 void judge_end(void)
 {
+	judge_devices_end();
 	judge_disk_end();
 	judge_network_end();
 	judge_scrapes_end();
@@ -97,32 +99,7 @@ const char *judge_rule(void)
 	return judge.rule;
 }
 
-/* ---- devices of pods ---- */
-
-static gboolean shares_a_slot(const Grant *a, const Grant *b)
-{
-	for (guint i = 0; a->slots[i]; i++)
-		if (g_strv_contains((const char *const *)b->slots, a->slots[i]))
-			return TRUE;
-	return FALSE;
-}
-
-/* An exclusive device must not be assigned while the process of another pod has it. */
-static void exclusive_check(const Pod *pod, const Grant *grant)
-{
-	const GPtrArray *pods = pods_all();
-
-	if (!node_resource(pod->resource)->is_exclusive)
-		return;
-	for (guint i = 0; i < pods->len; i++) {
-		const Pod *other = pods->pdata[i];
-
-		if (other != pod && other->has_process && other->had &&
-		    g_str_equal(other->resource, pod->resource) && shares_a_slot(grant, other->had))
-			judge_fails("an exclusive device is given twice: to %s, and %s has it",
-				    pod->name, other->name);
-	}
-}
+/* ---- calls ---- */
 
 void judge_unanswered(void)
 {
@@ -162,17 +139,18 @@ void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint6
 	/* A commit whose fsync failed may be on the disk after all, and exist after a crash. */
 	if (error && strstr(error, "database"))
 		judge_unanswered();
-	/* A kubelet with its checkpoint offers only free slots, unless another kubelet assigned the
-	 * slot, it has forgotten a pod that runs, a cgroup or its pods could not be read, or the table not
+	/* A kubelet with its checkpoint offers only free slots, unless the device has a holder under another
+	 * slot, of which it may not have been told yet, another kubelet assigned the slot, it has forgotten a pod that runs, a cgroup or its pods could not be read, or the table not
 	 * written. */
 	if (error && strstr(error, "is held by") && !judge.restarted &&
+	    !judge_devices_have_holder(pod, error) &&
 	    MAX(MAX(disk_failed_us(), judge.hung_us), judge.forced_us + RELEASED_US) <
 		    clock_now_us() - took_us)
 		judge_fails("a free device is refused: %s", error);
 	if (error)
 		return;
 	g_hash_table_add(judge.answered, g_strdup(grant->id));
-	exclusive_check(pod, grant);
+	judge_devices_answered(pod, grant);
 }
 
 /* rdmad must not delay the start of a container, and has no reason to forbid it in this world. */
@@ -310,7 +288,7 @@ void judge_calm(void)
 		const char *name = node_resources[i].name;
 		Lost *lost = &judge.lost[i];
 
-		if (kubelet_endpoints(name) || !life_is_on()) {
+		if (kubelet_endpoints(name) || !node_resources[i].devices || !life_is_on()) {
 			*lost = (Lost){ 0 };
 			continue;
 		}
@@ -324,53 +302,83 @@ void judge_calm(void)
 	}
 }
 
+static void list_check(const NodeResource *resource)
+{
+	const GPtrArray *list = kubelet_list(resource->name);
+	const ListCounts expected = judge_devices_expect(resource);
+	guint healthy = 0;
+
+	for (guint i = 0; list && i < list->len; i++)
+		healthy += ((const ListedSlot *)list->pdata[i])->healthy;
+	if (kubelet_endpoints(resource->name) != 1)
+		judge_fails("not one endpoint of a resource: %s has %u", resource->name,
+			    kubelet_endpoints(resource->name));
+	else if (healthy != expected.healthy || list->len != expected.slots)
+		judge_fails("kubelet has another list: %s, %u healthy of %u, not %u of %u",
+			    resource->name, healthy, list->len, expected.healthy, expected.slots);
+}
+
 static void lists_check(void)
 {
 	const guint sockets = sockets_in("device-plugins") + sockets_in("plugins_registry");
 
-	for (guint i = 0; i < NODE_RESOURCES; i++) {
-		const NodeResource *resource = &node_resources[i];
-		const GPtrArray *list = kubelet_list(resource->name);
-		guint healthy = 0;
-
-		for (guint j = 0; list && j < list->len; j++)
-			healthy += ((const ListedSlot *)list->pdata[j])->healthy;
-		if (kubelet_endpoints(resource->name) != 1)
-			judge_fails("not one endpoint of a resource: %s has %u", resource->name,
-				    kubelet_endpoints(resource->name));
-		else if (healthy != resource->slots || list->len != resource->slots)
-			judge_fails("kubelet has another list: %s, %u healthy of %u",
-				    resource->name, healthy, list->len);
-	}
-	if (sockets != NODE_RESOURCES)
+	for (guint i = 0; i < NODE_RESOURCES; i++)
+		if (node_resources[i].devices)
+			list_check(&node_resources[i]);
+		else if (kubelet_endpoints(node_resources[i].name))
+			judge_fails("a resource stays that the configuration lacks: %s",
+				    node_resources[i].name);
+	if (sockets != node_resources_offered())
 		judge_fails("sockets are left that nobody serves: %u", sockets);
 }
 
-/* Containers of a pod share slots. */
-static guint slots_of(const Pod *pod)
+static gboolean pod_has_slot(const Pod *pod, const char *slot)
 {
-	const Grant *grant = pod->had ? pod->had : pod->grant;
-	guint n = grant ? g_strv_length(grant->slots) : 0;
+	const Grant *grants[POD_GRANTS_MAX];
 
-	for (guint i = 0; pod->init && pod->init->slots[i]; i++)
-		n += !grant ||
-		     !g_strv_contains((const char *const *)grant->slots, pod->init->slots[i]);
-	return n;
+	for (guint n = pod_grants(pod, grants); n-- > 0;)
+		if (g_strv_contains((const char *const *)grants[n]->slots, slot))
+			return TRUE;
+	return FALSE;
 }
 
-static guint slots_taken_but(const Pod *waits)
+static gboolean slot_is_free_for(const char *slot, const Pod *waits)
 {
 	const GPtrArray *pods = pods_all();
-	guint n = 0;
 
 	for (guint i = 0; i < pods->len; i++) {
 		const Pod *pod = pods->pdata[i];
 
 		if (pod != waits && pod->state != POD_ENDED &&
-		    g_str_equal(pod->resource, waits->resource))
-			n += slots_of(pod);
+		    g_str_equal(pod->resource, waits->resource) && pod_has_slot(pod, slot))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static guint slots_free_for(const Pod *waits)
+{
+	const GPtrArray *list = kubelet_list(waits->resource);
+	guint n = 0;
+
+	for (guint i = 0; list && i < list->len; i++) {
+		const ListedSlot *slot = list->pdata[i];
+
+		n += slot->healthy && slot_is_free_for(slot->slot, waits);
 	}
 	return n;
+}
+
+static void pod_check(const Pod *pod)
+{
+	/* Kubelet starts no container without its plugin. */
+	if (!node_resource(pod->resource)->devices)
+		return;
+	if (pod->state == POD_STARTING || pod->state == POD_ADMITTING)
+		judge_fails("a pod never starts: %s", pod->name);
+	else if (pod->state == POD_WAITING &&
+		 slots_free_for(pod) >= MAX(pod->wanted, pod->init_wanted))
+		judge_fails("a pod waits, and there are slots: %s", pod->name);
 }
 
 static void pods_check(GHashTable *wanted)
@@ -385,12 +393,7 @@ static void pods_check(GHashTable *wanted)
 		if (pod->state == POD_STARTING && node_has(NODE_CNI) &&
 		    judge_names_are_doubtful() && !judge_network_puts_off(pod))
 			continue;
-		if (pod->state == POD_STARTING || pod->state == POD_ADMITTING)
-			judge_fails("a pod never starts: %s", pod->name);
-		else if (pod->state == POD_WAITING &&
-			 slots_taken_but(pod) + MAX(pod->wanted, pod->init_wanted) <=
-				 node_resource(pod->resource)->slots)
-			judge_fails("a pod waits, and there are slots: %s", pod->name);
+		pod_check(pod);
 		for (guint n = pod_grants(pod, grants); n-- > 0;)
 			g_hash_table_add(wanted, grants[n]->id);
 	}

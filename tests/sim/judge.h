@@ -11,6 +11,7 @@
 
 #include "client.h"
 #include "decisions.h"
+#include "node.h"
 #include "pods.h"
 #include "runtime.h"
 
@@ -54,6 +55,20 @@ void judge_late_end(void);
 void judge_calm(void);
 /* Call when there have been no faults for a long time. */
 void judge_quiet(void);
+
+/* ---- judge-devices.c ---- */
+
+void judge_devices_begin(void);
+void judge_devices_end(void);
+/* Call after an Allocate has given the grant to the pod. */
+void judge_devices_answered(const Pod *pod, const Grant *grant);
+/* Returns whether another pod has, or had a moment ago, the device that the text of a refusal names. */
+gboolean judge_devices_have_holder(const Pod *pod, const char *text);
+typedef struct {
+	guint slots, healthy;
+} ListCounts;
+/* Returns what kubelet's list of the resource must have, by rdmad's table. */
+ListCounts judge_devices_expect(const NodeResource *resource);
 
 /* ---- judge-disk.c ---- */
 

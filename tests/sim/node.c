@@ -3,26 +3,58 @@
 
 #include <glib/gstdio.h>
 #include <rdmad/log.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "apiserver.h"
 #include "decisions.h"
 #include "disk.h"
+#include "machine.h"
 
-const NodeResource node_resources[NODE_RESOURCES] = {
-	{ "rdma/whole", TRUE, 0, 1, 2, TRUE },
-	{ "rdma/shared", FALSE, 2, 2, 4, TRUE },
-	{ "rdma/cdi", FALSE, 3, 3, 4, FALSE },
+#define WHOLE  "rdma/whole"
+#define SHARED "rdma/shared"
+#define CDI    "rdma/cdi"
+#define OTHER  "rdma/other"
+
+#define DEVICE(n) (1u << (n))
+
+/* A resource with a network keeps its mode, and none has the NIC of the host's own addresses. */
+static const NodeResource layouts[NODE_LAYOUTS][NODE_RESOURCES] = {
+	{ { WHOLE, TRUE, DEVICE(0) | DEVICE(1), TRUE },
+	  { SHARED, FALSE, DEVICE(2), TRUE },
+	  { CDI, FALSE, DEVICE(3), FALSE },
+	  { OTHER, TRUE, 0, TRUE } },
+	/* a renamed resource */
+	{ { WHOLE, TRUE, 0, TRUE },
+	  { SHARED, FALSE, DEVICE(2), TRUE },
+	  { CDI, FALSE, DEVICE(3), FALSE },
+	  { OTHER, TRUE, DEVICE(0) | DEVICE(1), TRUE } },
+	/* a device that moves to another resource */
+	{ { WHOLE, TRUE, DEVICE(0), TRUE },
+	  { SHARED, FALSE, DEVICE(2), TRUE },
+	  { CDI, FALSE, DEVICE(3), FALSE },
+	  { OTHER, TRUE, DEVICE(1), TRUE } },
+	/* from shared to exclusive by the same name */
+	{ { WHOLE, TRUE, DEVICE(0) | DEVICE(1), TRUE },
+	  { SHARED, FALSE, DEVICE(2), TRUE },
+	  { CDI, TRUE, DEVICE(3), FALSE },
+	  { OTHER, TRUE, 0, TRUE } },
+	/* from exclusive to shared by another name */
+	{ { WHOLE, TRUE, 0, TRUE },
+	  { SHARED, FALSE, DEVICE(2), TRUE },
+	  { CDI, FALSE, DEVICE(0) | DEVICE(1) | DEVICE(3), FALSE },
+	  { OTHER, TRUE, 0, TRUE } },
+	/* from shared to exclusive by another name */
+	{ { WHOLE, TRUE, DEVICE(0), TRUE },
+	  { SHARED, FALSE, 0, TRUE },
+	  { CDI, FALSE, DEVICE(1) | DEVICE(3), FALSE },
+	  { OTHER, TRUE, DEVICE(2), TRUE } },
 };
+NodeResource node_resources[NODE_RESOURCES];
 
 #define CONFIG                                                                                     \
 	"modules = { device-plugin = { cdi_dir = \"%s\"; device_info_dir = \"\";%s%s resources = " \
-	"(\n"                                                                                      \
-	"  { name = \"rdma/whole\"; mode = \"exclusive\";\n"                                       \
-	"    selectors = { names = ( \"erdma_0\", \"erdma_1\" ); }; },\n"                          \
-	"  { name = \"rdma/shared\"; count = 4; selectors = { names = \"erdma_2\"; }; },\n"        \
-	"  { name = \"rdma/cdi\"; count = 4; cdi = \"on\"; selectors = { names = \"erdma_3\"; };"  \
-	" }%s ); };%s%s%s%s%s };\n"
+	"(%s%s ); };%s%s%s%s%s };\n"
 
 #define LOCK_WAIT_S 60
 
@@ -93,6 +125,20 @@ static void paths_make(const char *root)
 	node.waiting.take_over = TRUE;
 }
 
+guint node_slots_per_device(const NodeResource *resource)
+{
+	return resource->is_exclusive ? 1 : 4;
+}
+
+guint node_resources_offered(void)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < NODE_RESOURCES; i++)
+		n += node_resources[i].devices != 0;
+	return n;
+}
+
 const NodeResource *node_resource(const char *name)
 {
 	for (guint i = 0; i < NODE_RESOURCES; i++)
@@ -108,6 +154,7 @@ void node_begin(const char *root)
 	paths_make(root);
 	node.modules = 0;
 	node.has_pre_start = node.is_legacy = FALSE;
+	memcpy(node_resources, layouts[0], sizeof(node_resources));
 	for (guint i = 0; i < G_N_ELEMENTS(below); i++)
 		directory_begin(root, below[i]);
 	node_configure(NODE_CONFIG_SAME);
@@ -151,6 +198,35 @@ const RdmadOptions *node_successor_options(void)
 	return &node.waiting;
 }
 
+void node_set_layout(guint layout)
+{
+	memcpy(node_resources, layouts[layout], sizeof(node_resources));
+	node_configure(NODE_CONFIG_SAME);
+}
+
+static void resource_config(GString *text, const NodeResource *resource)
+{
+	g_string_append_printf(text, "%s\n  { name = \"%s\";%s%s selectors = { names = (",
+			       text->len ? "," : "", resource->name,
+			       resource->is_exclusive ? " mode = \"exclusive\";"
+						      : " count = 4; count_per = \"device\";",
+			       g_str_equal(resource->name, CDI) ? " cdi = \"on\";" : "");
+	for (guint i = 0, n = 0; i < MACHINE_DEVICES; i++)
+		if (resource->devices & DEVICE(i))
+			g_string_append_printf(text, "%s \"erdma_%u\"", n++ ? "," : "", i);
+	g_string_append(text, " ); }; }");
+}
+
+static char *resources_config(void)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < NODE_RESOURCES; i++)
+		if (node_resources[i].devices)
+			resource_config(text, &node_resources[i]);
+	return g_string_free(text, FALSE);
+}
+
 static char *metrics_config(gboolean more)
 {
 	if (!node_has(NODE_METRICS) || (more && node_has(NODE_METRICS_GO)))
@@ -165,10 +241,12 @@ void node_configure(NodeConfig config)
 	g_autofree char *metrics = metrics_config(more);
 	g_autofree char *kube = g_strdup_printf(KUBE, node.token);
 	g_autofree char *nccl = g_strdup_printf(NCCL, more ? "true" : "false");
+	g_autofree char *resources = resources_config();
 	g_autofree char *text = g_strdup_printf(
 		CONFIG, node.cdi, node.has_pre_start ? PRE_START : "", node.is_legacy ? LEGACY : "",
-		more ? MORE : "", node_has(NODE_CNI) ? CNI : "", node_has(NODE_ERDMA) ? erdma : "",
-		metrics, node_has(NODE_NCCL) ? nccl : "", node_has(NODE_KUBE) ? kube : "");
+		resources, more ? MORE : "", node_has(NODE_CNI) ? CNI : "",
+		node_has(NODE_ERDMA) ? erdma : "", metrics, node_has(NODE_NCCL) ? nccl : "",
+		node_has(NODE_KUBE) ? kube : "");
 
 	g_assert_true(g_file_set_contents(
 		node.config, config == NODE_CONFIG_BROKEN ? "modules = {" : text, -1, NULL));

@@ -4,18 +4,27 @@
 
 #include "daemon/options.h"
 
-#define NODE_RESOURCES 3u
+#define NODE_RESOURCES 4u
 
 typedef struct {
 	const char *name;
 	gboolean is_exclusive;
-	guint first, last;    /* its devices */
-	guint slots;	      /* number of all slots */
+	guint devices;	      /* a bit for each of its devices; 0: the configuration lacks it */
 	gboolean has_network; /* its pods get NICs if the node has CNI */
 } NodeResource;
 
-extern const NodeResource node_resources[NODE_RESOURCES];
+/* The resources of the present layout. */
+extern NodeResource node_resources[NODE_RESOURCES];
 const NodeResource *node_resource(const char *name);
+/* Returns the number of slots that a device has when nobody holds one. */
+guint node_slots_per_device(const NodeResource *resource);
+/* Returns the number of resources that the configuration has. */
+guint node_resources_offered(void);
+
+/* The layouts have the same devices under other names and in other modes; the first is that of the
+ * begin. */
+#define NODE_LAYOUTS 6u
+void node_set_layout(guint layout);
 
 /* The modules beside device-plugin, and what MORE does to them. */
 typedef enum {

@@ -27,13 +27,13 @@
 #include "turns.h"
 
 static const char *const names[N_PLANTS] = {
-	"none",	       "late-commit",  "no-sync",	  "torn-rename",  "lost-directory",
-	"freed-first", "stale-list",   "no-registration", "left-open",	  "wall-clock",
-	"two-holders", "no-undo",      "late-journal",	  "events-alone", "init-ended",
-	"no-limit",    "no-lock",      "no-replay",	  "no-release",	  "late-begin",
-	"unfrozen",    "older-parts",  "not-taken",	  "no-gap",	  "first-route",
-	"no-repair",   "no-addresses", "old-reading",	  "no-deadline",  "no-pods",
-	"half-a-plan", "unprepared",   "labels-stay",	  "no-retry",
+	"none",	       "late-commit", "no-sync",	 "torn-rename",	 "lost-directory",
+	"freed-first", "stale-list",  "no-registration", "left-open",	 "wall-clock",
+	"two-holders", "by-slot",     "no-undo",	 "late-journal", "events-alone",
+	"init-ended",  "no-limit",    "no-lock",	 "no-replay",	 "no-release",
+	"late-begin",  "unfrozen",    "older-parts",	 "not-taken",	 "no-gap",
+	"first-route", "no-repair",   "no-addresses",	 "old-reading",	 "no-deadline",
+	"no-pods",     "half-a-plan", "unprepared",	 "labels-stay",	 "no-retry",
 };
 
 static Plant planted;
@@ -178,6 +178,15 @@ BEFORE(RdmadHolder, rdmad_allocations_judge, RdmadAllocations *allocations,
 		return holder;
 	*why = "its slots were given again";
 	return RDMAD_HOLDER_OVER;
+}
+
+BEFORE(const RdmadAllocation *, rdmad_allocations_find_holder, RdmadAllocations *allocations,
+       const char *device_id, RdmadHold hold,
+       gboolean (*is_wanted)(const RdmadAllocation *holder, gpointer data), gpointer data)
+{
+	return planted == PLANT_BY_SLOT ? NULL
+					: __real_rdmad_allocations_find_holder(
+						  allocations, device_id, hold, is_wanted, data);
 }
 
 BEFORE(int, rdmad_lock_try, const char *path, const RdmadLockHolder *self, RdmadLockHolder *holder,

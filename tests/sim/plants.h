@@ -20,6 +20,7 @@ typedef enum {
 	PLANT_LEFT_OPEN,       /* the watch of a directory is not closed with its owner */
 	PLANT_WALL_CLOCK,      /* durations are measured with the wall clock */
 	PLANT_TWO_HOLDERS,     /* the holder of an exclusive slot is not checked */
+	PLANT_BY_SLOT,	       /* holders of a device under other slots and resources are unknown */
 	PLANT_NO_UNDO,	       /* steps are not undone */
 	PLANT_LATE_JOURNAL,    /* CNI's steps are executed before they are in the journal */
 	PLANT_EVENTS_ALONE,    /* a cgroup is read only after an event */
