@@ -104,7 +104,7 @@ typedef struct {
 	gboolean (*rehearse)(gpointer state, GError **error);
 	/* Returns whether the module offers the device to pods, and then sets `*problem` to the
 	 * reason why it is reported as unhealthy, and `*rest` to the reason why it is healthy and
-	 * at rest, each static text or NULL.  May be NULL. */
+	 * at rest, each borrowed until the turn of the loop ends, or NULL.  May be NULL. */
 	gboolean (*device_health)(gpointer state, const RdmadDevice *dev, const char **problem,
 				  const char **rest);
 	/* Commands; the list ends with one without a name.  May be NULL. */
