@@ -160,13 +160,13 @@ static RdmadLink *nic_find(const PerformContext *ctx, RdmadNetwork *net,
 
 /* ---- into the pod ---- */
 
-static gboolean mark_in_pod(const PerformContext *ctx, const RdmadStepLinkMove *move,
-			    const RdmadLink *link, GError **error)
+static gboolean mark_set(RdmadNetwork *net, const RdmadStepLinkMove *move, const RdmadLink *link,
+			 GError **error)
 {
 	const RdmadLinkChange mark = { .group = &group_away };
 
 	return !move->is_marked || link->group == group_away ||
-	       rdmad_link_change(ctx->pod, link->ifindex, &mark, error);
+	       rdmad_link_change(net, link->ifindex, &mark, error);
 }
 
 static gboolean rename_in_pod(const PerformContext *ctx, const RdmadStepLinkMove *move,
@@ -187,7 +187,7 @@ static gboolean move_check(const PerformContext *ctx, const RdmadStepLinkMove *m
 	g_autoptr(GError) unseen = NULL;
 	g_autoptr(RdmadLink) link = nic_find(ctx, ctx->pod, move, &unseen);
 
-	if (link && mark_in_pod(ctx, move, link, NULL) && rename_in_pod(ctx, move, link, NULL)) {
+	if (link && mark_set(ctx->pod, move, link, NULL) && rename_in_pod(ctx, move, link, NULL)) {
 		g_error_free(why);
 		return TRUE;
 	}
@@ -410,29 +410,29 @@ static gboolean neighbours_restore(const PerformContext *ctx, const RdmadStepLin
 }
 
 /* Comes last: an undo that is interrupted begins again. */
-static gboolean group_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
-			      const RdmadLink *link, GError **error)
+static gboolean group_restore(const PerformContext *ctx, const RdmadStepLinkMove *move, int index,
+			      GError **error)
 {
 	const RdmadLinkChange change = { .group = &move->group };
 
-	return !move->is_marked || link->group == move->group ||
-	       change_host(ctx, link->ifindex, &change, error);
+	return !move->is_marked || change_host(ctx, index, &change, error);
 }
 
-/* The kernel rejects routes, but not addresses, of a link that is down. */
+/* The kernel rejects routes, but not addresses, of a link that is down.  A pod may have removed the mark. */
 static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 			const RdmadLink *link, GError **error)
 {
 	const RdmadLinkChange updown = { .up = move->up ? 1 : -1 };
 	const int index = link->ifindex;
 
-	return identity_restore(ctx, move, link, error) &&
+	return mark_set(ctx->host, move, link, error) && identity_restore(ctx, move, link, error) &&
 	       altnames_restore(ctx, move, link, error) && sysctls_restore(ctx, move, error) &&
 	       change_host(ctx, index, &updown, error) &&
 	       addresses_restore(ctx, move, index, error) &&
 	       (!move->up || routes_restore(ctx, move, index, error)) &&
 	       flags_restore(ctx, move, index, error) &&
-	       neighbours_restore(ctx, move, index, error) && group_restore(ctx, move, link, error);
+	       neighbours_restore(ctx, move, index, error) &&
+	       group_restore(ctx, move, index, error);
 }
 
 /* The kernel moves no link with a name that another link of the host has: the pod may have added it.  The
@@ -514,10 +514,13 @@ static gboolean return_to_host(const PerformContext *ctx, const RdmadStepLinkMov
 	g_autofree char *spare = g_strdup_printf("rdma%u", move->index);
 	const int index = index_is_free(ctx->host, (int)move->index) ? (int)move->index : 0;
 	const RdmadLinkChange down = { .up = -1 };
-	const RdmadLinkChange own = { .name = move->host_name,
-				      .netns = ctx->host_fd,
-				      .ifindex = index };
-	const RdmadLinkChange other = { .name = spare, .netns = ctx->host_fd, .ifindex = index };
+	const guint32 *mark = move->is_marked ? &group_away : NULL;
+	const RdmadLinkChange own = {
+		.name = move->host_name, .netns = ctx->host_fd, .ifindex = index, .group = mark
+	};
+	const RdmadLinkChange other = {
+		.name = spare, .netns = ctx->host_fd, .ifindex = index, .group = mark
+	};
 	g_autoptr(RdmadLink) there = NULL;
 	g_autoptr(GError) why = NULL;
 

@@ -11,6 +11,7 @@
 #include <sys/pidfd.h>
 
 #include "base/owned.h"
+#include "clock.h"
 #include "descriptors.h"
 #include "hardware/sysroot.h"
 #include "ipam.h"
@@ -39,6 +40,7 @@ typedef struct {
 	guint pid;
 	IpamCall call;
 	RdmadEvent *timer; /* NULL: it is not executed */
+	gint64 due_us;	   /* of a survivor */
 } Process;
 
 struct RdmadChild {
@@ -116,14 +118,15 @@ static void survivor_new(RdmadChild *child)
 	Process *survivor = g_new0(Process, 1);
 	g_autofree char *environment =
 		g_strconcat("CNI_CONTAINERID=", child->process.call.container, NULL);
+	guint ms;
 
 	survivor->call = child->process.call;
 	child->process.call = (IpamCall){ 0 };
 	survivor->pid = process_begin(child->process.pid, environment);
 	survivor->timer = rdmad_loop_add_timer(children.loop, NULL, survivor_due, survivor);
-	rdmad_event_arm(
-		survivor->timer,
-		durations_ms[decide(children.decisions, DECIDE_IPAM, G_N_ELEMENTS(durations_ms))]);
+	ms = durations_ms[decide(children.decisions, DECIDE_IPAM, G_N_ELEMENTS(durations_ms))];
+	survivor->due_us = clock_now_us() + ms * SIM_MS;
+	rdmad_event_arm(survivor->timer, ms);
 	g_ptr_array_add(children.survivors, survivor);
 }
 
@@ -314,7 +317,18 @@ static guint32 pidfd_ready(const Open *open)
 	return !life_is_over() && survivor_find(((const Pidfd *)open)->pid) ? 0 : EPOLLIN;
 }
 
-static const OpenKind pidfd_kind = { .end = pidfd_end, .ready = pidfd_ready };
+/* The work of a process that ends meanwhile is done. */
+static void pidfd_wait(const Open *open, guint ms)
+{
+	Process *survivor = survivor_find(((const Pidfd *)open)->pid);
+	const gint64 until_us = clock_now_us() + ms * SIM_MS;
+
+	clock_move_to(MAX(clock_now_us(), MIN(survivor->due_us, until_us)));
+	if (survivor->due_us <= until_us)
+		survivor_due(survivor);
+}
+
+static const OpenKind pidfd_kind = { .end = pidfd_end, .ready = pidfd_ready, .wait = pidfd_wait };
 
 int pidfd_open(pid_t pid, unsigned flags)
 {

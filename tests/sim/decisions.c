@@ -8,9 +8,9 @@
 #define STEPS_MAX 1000u
 
 static const char *const kinds[N_DECIDE] = {
-	"setup", "action", "pause",  "which",	  "how",     "effects", "kept", "order",
-	"job",	 "answer", "weight", "kernel",	  "runtime", "kubelet", "init", "ipam",
-	"relay", "dial",   "cloud",  "scheduler", "remains", "notice",
+	"setup", "action", "pause",  "which",	  "how",     "effects", "kept",	   "order",
+	"job",	 "answer", "weight", "kernel",	  "runtime", "kubelet", "init",	   "ipam",
+	"relay", "dial",   "cloud",  "scheduler", "remains", "notice",	"program",
 };
 
 /* A choice other than 0.  `index` counts the choices of its kind within the step. */

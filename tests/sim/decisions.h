@@ -33,6 +33,7 @@ typedef enum {
 	DECIDE_SCHEDULER, /* a pod that the scheduler should have kept waiting */
 	DECIDE_REMAINS, /* what kubelet leaves of a deleted pod, and whether its name comes again */
 	DECIDE_NOTICE,	/* the time until kubelet notices that a plugin's stream has ended */
+	DECIDE_PROGRAM, /* what a program of a pod does to its NICs */
 	N_DECIDE,
 } Decide;
 

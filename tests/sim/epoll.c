@@ -156,7 +156,7 @@ int epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event)
 	return 0;
 }
 
-/* rdmad asks for one descriptor, and never has to wait. */
+/* rdmad asks for one descriptor. */
 int poll(struct pollfd *asked, gulong n, int timeout_ms);
 int poll(struct pollfd *asked, gulong n, int timeout_ms)
 {
@@ -164,7 +164,9 @@ int poll(struct pollfd *asked, gulong n, int timeout_ms)
 
 	if (!open)
 		return (int)syscall(SYS_poll, asked, n, timeout_ms);
+	if (!open->kind->ready(open) && timeout_ms > 0 && open->kind->wait)
+		open->kind->wait(open, (guint)timeout_ms);
 	asked->revents = (short)(open->kind->ready(open) & ((guint32)asked->events | ALWAYS));
-	g_assert_true(asked->revents || timeout_ms == 0);
+	g_assert_true(asked->revents || timeout_ms == 0 || open->kind->wait);
 	return asked->revents != 0;
 }

@@ -87,6 +87,33 @@ NetworkLink *network_link_add(Netns *netns, const char *kind, const char *name)
 	return link;
 }
 
+static void link_disguise(Netns *netns, NetworkLink *nic)
+{
+	NetworkLink *other = network_link_add(netns, "veth", nic->name);
+
+	other->mac = nic->mac;
+	other->group = nic->group;
+	other->mtu = nic->mtu;
+	g_ptr_array_extend_and_steal(other->altnames, g_steal_pointer(&nic->altnames));
+	nic->altnames = g_ptr_array_new_with_free_func(g_free);
+	g_free(nic->name);
+	nic->name = g_strdup_printf("mine%d", nic->index);
+	nic->mac = g_strdup("02:00:00:00:00:aa");
+	nic->group = 0;
+}
+
+void network_disguise(Netns *netns)
+{
+	const guint n = netns->links->len;
+
+	for (guint i = 0; i < n; i++) {
+		NetworkLink *link = netns->links->pdata[i];
+
+		if (link->nic < NETWORK_NICS && link->group)
+			link_disguise(netns, link);
+	}
+}
+
 NetworkLink *network_link(const Netns *netns, const char *name)
 {
 	for (guint i = 0; i < netns->links->len; i++) {

@@ -72,6 +72,8 @@ NetworkLink *network_nic_on_host(guint nic);
 Netns *network_host(void);
 /* Makes a namespace with a link eth0 of another plugin. */
 Netns *network_netns_new(void);
+/* A program of the pod changes each NIC, and makes a link in its place. */
+void network_disguise(Netns *netns);
 /* Removes the path.  The namespace is destroyed a moment later, or when nobody has it open. */
 void network_netns_remove(Netns *netns);
 /* Returns the time of the next destruction; G_MAXINT64: none is pending. */

@@ -402,6 +402,9 @@ static void box_work(gpointer data)
 		box_go(box, TO_DEL);
 		return;
 	}
+	if (box->next == TO_DEL && box->s.netns && !runtime.calm &&
+	    decide_rarely(runtime.decisions, DECIDE_PROGRAM, 4, 2))
+		network_disguise(box->s.netns);
 	box->call = box_ask(box, box->next == TO_ADD ? "ADD" : "DEL");
 	if (box->call)
 		rdmad_event_arm(box->timer, PATIENCE_MS);

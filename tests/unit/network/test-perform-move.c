@@ -522,7 +522,31 @@ static void test_a_link_is_known_by_index_and_mac(Fixture *f, RdmadStep *step)
 	expect_whole(f);
 }
 
+/* The mark shows that it is not restored yet; rdmad may end before it is. */
+static void test_a_link_whose_mark_the_pod_removed_is_marked_until_it_is_whole(Fixture *f,
+									       RdmadStep *step)
+{
+	const RdmadLinkSpec thief = { .kind = "veth", .name = "nic0", .peer = "nic9" };
+	g_autoptr(RdmadLink) nic = NULL, back = NULL, thief_link = NULL;
+	g_autoptr(GError) error = NULL;
+
+	twice(f, step, FALSE);
+	nic = find_nic(f, f->pod_net);
+	strip(f, nic);
+	make(f->host_net, thief);
+	g_assert_false(step_call(f, step, TRUE, &error));
+	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
+	back = find_nic(f, f->host_net);
+	g_assert_cmpuint(back->group, ==, RDMAD_STEP_GROUP_AWAY);
+	thief_link = expect_link(f->host_net, "nic0");
+	rdmad_links_delete(f->host_net, &thief_link->ifindex, 1, NULL);
+	twice(f, step, TRUE);
+	expect_whole(f);
+}
+
 static const Case cases[] = {
+	{ "a link whose mark the pod removed is marked until it is whole", known_step,
+	  test_a_link_whose_mark_the_pod_removed_is_marked_until_it_is_whole },
 	{ "a link in a nested namespace comes back later", known_step,
 	  test_a_link_in_a_nested_namespace_comes_back_later },
 	{ "a link is known by index and MAC", known_step, test_a_link_is_known_by_index_and_mac },
