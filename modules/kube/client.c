@@ -88,7 +88,7 @@ static const StatusClass status_classes[] = {
 	{ 401, 401, "unauthorized", "check token_file: the API server rejects its token" },
 	{ 403, 403, "forbidden", NULL },
 	{ 404, 404, "refused", "check node: the API server does not have the object" },
-	{ 408, 408, "failing", "rdmad tries again: see the API server's log" },
+	{ 408, 408, "refused", "rdmad tries again: see the API server's log" },
 	{ 409, 409, "refused", "rdmad tries again: another client changes the object, too" },
 	{ 422, 422, "refused",
 	  "the API server rejects what rdmad writes: check the configuration" },

@@ -254,6 +254,8 @@ static void patch_done(const KubeResult *result, gpointer data)
 	 * repeated. */
 	if (result->object)
 		kube_node_update(publish->node, result->object);
+	/* The watch may have shown meanwhile that a lost response was to a request that took effect. */
+	publish_soon(publish);
 }
 
 static const KubeCallClass patch_class = { .verb = "patch", .method = "PATCH", .done = patch_done };

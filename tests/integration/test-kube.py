@@ -527,9 +527,10 @@ class Publish(KubeCase):
                     labels = self.status()["publish"]["labels"]
                     self.server.patch_node({"metadata": {"labels": labels, "annotations": {
                         "rdmad.io/labels": " ".join(sorted(labels))}}})
+                until(lambda: "504" in (self.status()["api_server"]["last_error"] or ""), "the response")
                 self.until_no_problem("node labels", "API server")
                 self.assertEqual(self.server.count("patch"), 1)
-                self.assertEqual(self.status()["publish"]["error"], None)
+                until(lambda: self.status()["publish"]["error"] is None, "the end of the error")
                 self.until_state("ok")
                 self.stop()
                 self.server.asked.clear()

@@ -30,7 +30,7 @@ LAYERS = {
     "core/api/": ["base", "hardware", "http", "module", "service"],
     "core/cli/": ["base", "hardware"],
     "core/daemon/": ["api", "base", "cli", "config", "hardware", "http", "module", "network", "service"],
-    "core/main.c": ["cli", "daemon", "network"],
+    "core/main.c": ["base", "cli", "daemon", "network"],
 }
 
 # A header of rdmad's own that another public header may include.

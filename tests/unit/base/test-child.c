@@ -263,7 +263,7 @@ static void test_nothing_leaves_a_cgroup(Fixture *f, gconstpointer data)
 
 		/* The memory controller of version 1 has a hierarchy of its own. */
 		if (memory)
-			g_assert_true(g_str_has_prefix(memory, ":memory:/" CGROUP "\n"));
+			g_assert_nonnull(strstr(memory, "/" CGROUP "\n"));
 		g_assert_cmpint(fcntl(reader, F_SETFL, 0), ==, 0);
 		g_assert_cmpint(read(reader, &byte, 1), ==,
 				0); /* until the last writer has ended */
