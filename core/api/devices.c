@@ -55,6 +55,7 @@ static json_t *port_json(const RdmadPort *port, const RdmadVerbsLimits *limits)
 	api_set(object, "pkey0", api_json_hex(port->pkey0));
 	api_set(object, "netdev", rdmad_json_string(port->netdev));
 	api_set(object, "transitions", json_integer((json_int_t)port->transitions));
+	api_set(object, "flaps", json_integer((json_int_t)port->flaps));
 	api_set(object, "gid_changes", json_integer((json_int_t)port->gid_changes));
 	api_set(object, "last_state_change", api_json_time(port->changed_us));
 	api_set(object, "gids", gids);

@@ -77,6 +77,25 @@ static gboolean services_open_http(RdmadServices *services, const RdmadSettings 
 	return TRUE;
 }
 
+/* A pod that has a device alone, and its CNI plugin, set the device's ports up and down. */
+static void holder_changed(const RdmadAllocation *allocation, const RdmadServices *services)
+{
+	for (guint i = 0; rdmad_allocation_may_move(allocation) && allocation->devices[i]; i++)
+		rdmad_inventory_holder_changed(services->inventory, allocation->devices[i]);
+}
+
+static void holder_granted(const RdmadAllocation *allocation, gpointer data)
+{
+	holder_changed(allocation, data);
+}
+
+static void holder_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
+{
+	holder_changed(allocation, data);
+}
+
+static const RdmadAllocationOps holder_ops = { .granted = holder_granted, .ended = holder_ended };
+
 static gboolean services_open_allocations(RdmadServices *services, gboolean dry, GError **error)
 {
 	g_autofree char *boot = NULL;
@@ -90,6 +109,8 @@ static gboolean services_open_allocations(RdmadServices *services, gboolean dry,
 		rdmad_allocations_new(services->loop, services->state, services->event_log, error);
 	if (!services->allocations)
 		return FALSE;
+	services->holders =
+		rdmad_allocations_watch(services->allocations, NULL, &holder_ops, services);
 	boot = rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/random/boot_id", NULL);
 	rdmad_allocations_set_boot(services->allocations, boot);
 	services->pods = rdmad_pods_new(services->loop, services->sysroot, services->allocations,
@@ -164,6 +185,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_api_free(services->api);
 	rdmad_pods_free(services->pods);
 	rdmad_pod_watch_free(services->pod_watch);
+	rdmad_watch_free(services->holders);
 	rdmad_allocations_free(services->allocations);
 	rdmad_state_close(services->state);
 	rdmad_hardware_free(services->hardware);

@@ -305,7 +305,8 @@ static gboolean port_equal(const RdmadPort *a, const RdmadPort *b)
 	    a->phys_state != b->phys_state || a->rate_mbps != b->rate_mbps || a->lid != b->lid ||
 	    a->sm_lid != b->sm_lid || a->pkey0 != b->pkey0 || a->n_gids != b->n_gids)
 		return FALSE;
-	if (a->transitions != b->transitions || a->gid_changes != b->gid_changes)
+	if (a->transitions != b->transitions || a->flaps != b->flaps ||
+	    a->gid_changes != b->gid_changes)
 		return FALSE;
 	if (g_strcmp0(a->rate_text, b->rate_text) || g_strcmp0(a->netdev, b->netdev))
 		return FALSE;

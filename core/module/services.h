@@ -16,6 +16,7 @@ typedef struct {
 	RdmadInventory *inventory;
 	struct RdmadState *state; /* service/state.h */
 	RdmadAllocations *allocations;
+	RdmadWatch *holders; /* tells the inventory */
 	RdmadPods *pods;
 	RdmadPreparations *preparations;
 	RdmadPodMetadata *pod_metadata;

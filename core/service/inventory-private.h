@@ -13,6 +13,8 @@ void rdmad_inventory_update(RdmadInventory *inv, GPtrArray *found);
 /* Reports of ports, see port-history.h.  Reports of unknown ports are ignored. */
 void rdmad_inventory_expect_events(RdmadInventory *inv, const char *id);
 void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port, gboolean active);
+/* Records that the device has another holder, if it is present; see port-history.h. */
+void rdmad_inventory_holder_changed(RdmadInventory *inv, const char *id);
 /* Call before a scan whose result is passed to rdmad_inventory_replace() or
  * rdmad_inventory_update(). */
 void rdmad_inventory_begin_scan(RdmadInventory *inv);

@@ -98,10 +98,11 @@ static GArray *inventory_diff(const GPtrArray *before, const GPtrArray *now)
 }
 
 static void post_port_state(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
-			    const RdmadLogFields *about, RdmadEventLog *event_log)
+			    gboolean same_use, const RdmadLogFields *about,
+			    RdmadEventLog *event_log)
 {
 	const RdmadLogLevel level =
-		now->state == RDMAD_PORT_ACTIVE ? RDMAD_LOG_NOTICE : RDMAD_LOG_WARNING;
+		now->state == RDMAD_PORT_ACTIVE || !same_use ? RDMAD_LOG_NOTICE : RDMAD_LOG_WARNING;
 
 	rdmad_event_log_post(event_log, level, "port-state", about, "%s port %u: %s -> %s",
 			     dev->name, now->number, rdmad_port_state_name(old->state),
@@ -131,15 +132,17 @@ static void post_flap(const RdmadDevice *dev, const RdmadPort *old, const RdmadP
 }
 
 /* Returns TRUE if an event was posted. */
-static gboolean post_port(const RdmadDevice *dev, const RdmadPort *old, const RdmadPort *now,
+static gboolean post_port(const Change *change, const RdmadPort *old, const RdmadPort *now,
 			  const RdmadLogFields *about, RdmadEventLog *event_log)
 {
+	const RdmadDevice *dev = change->now;
+	const gboolean same_use = rdmad_port_history_is_same_use(change->before, old, dev, now);
 	const gboolean state = old->state != now->state;
-	const gboolean flap = changes_between(old, now) > 1;
+	const gboolean flap = same_use && changes_between(old, now) > 1;
 	const gboolean gids = !rdmad_port_gids_equal(old, now);
 
 	if (state)
-		post_port_state(dev, old, now, about, event_log);
+		post_port_state(dev, old, now, same_use, about, event_log);
 	if (flap)
 		post_flap(dev, old, now, about, event_log);
 	if (gids)
@@ -159,7 +162,7 @@ static guint post_ports(const Change *change, const RdmadLogFields *about, Rdmad
 		const RdmadPort *old = rdmad_device_port(change->before, now->ports[i].number);
 
 		if (old)
-			posted += post_port(now, old, &now->ports[i], about, event_log);
+			posted += post_port(change, old, &now->ports[i], about, event_log);
 	}
 	return posted;
 }
@@ -443,6 +446,14 @@ void rdmad_inventory_port_event(RdmadInventory *inv, const char *id, guint port,
 
 	if (dev && rdmad_device_port(dev, port))
 		rdmad_port_history_event(inv->history, id, port, active);
+}
+
+void rdmad_inventory_holder_changed(RdmadInventory *inv, const char *id)
+{
+	const RdmadDevice *dev = g_hash_table_lookup(inv->by_id, id);
+
+	if (dev)
+		rdmad_port_history_holder_changed(inv->history, dev);
 }
 
 void rdmad_inventory_begin_scan(RdmadInventory *inv)

@@ -32,6 +32,9 @@ typedef struct {
 	gboolean seen;	  /* read by this scan */
 	gboolean skipped; /* not read by this scan */
 
+	int up;	       /* last known state: active or not; RDMAD_UNKNOWN: none */
+	gboolean fell; /* it went down during its present use */
+
 	/* Comparison with the carrier changes of the port's interface since a quiet moment. */
 	int carrier;		 /* carrier changes at that moment, or RDMAD_UNKNOWN */
 	gboolean carrier_active; /* whether the port was active at that moment */
@@ -97,7 +100,7 @@ static PortNews *port_news(RdmadPortHistory *history, const char *id, guint port
 		return news;
 	}
 	news = g_new0(PortNews, 1);
-	news->state = news->carrier = RDMAD_UNKNOWN;
+	news->state = news->carrier = news->up = RDMAD_UNKNOWN;
 	g_hash_table_insert(history->ports, key, news);
 	return news;
 }
@@ -243,6 +246,53 @@ static void news_reset(PortNews *news, int carrier, const RdmadPort *port)
 	news->carrier_active = is_active(port);
 }
 
+/* ---- flaps ---- */
+
+/* An interface that is not up has no carrier to read. */
+static gboolean netdevs_are_same_use(const RdmadNetdev *a, const RdmadNetdev *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->ifindex == b->ifindex &&
+	       (a->carrier == RDMAD_UNKNOWN) == (b->carrier == RDMAD_UNKNOWN);
+}
+
+static const RdmadNetdev *netdev_of(const RdmadDevice *dev, const RdmadPort *port)
+{
+	return port->netdev ? rdmad_device_netdev(dev, port->netdev) : NULL;
+}
+
+gboolean rdmad_port_history_is_same_use(const RdmadDevice *before, const RdmadPort *old,
+					const RdmadDevice *after, const RdmadPort *now)
+{
+	return netdevs_are_same_use(netdev_of(before, old), netdev_of(after, now));
+}
+
+void rdmad_port_history_holder_changed(RdmadPortHistory *history, const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		port_news(history, dev->id, dev->ports[i].number)->fell = FALSE;
+}
+
+/* Returns how often the port came back in `n` changes, which alternate from its last known state.  The
+ * first time that it comes up in a use is no return. */
+static guint64 flaps_counted(PortNews *news, const RdmadPort *now, guint64 n, gboolean same_use)
+{
+	const gboolean was_up = news->up == TRUE;
+	guint64 flaps = was_up ? n / 2 : (n + 1) / 2 - (n && !news->fell);
+
+	if (now->state == RDMAD_UNKNOWN)
+		return 0;
+	/* Between inactive states, such as INIT and ARMED. */
+	if (!same_use || news->up == RDMAD_UNKNOWN || (n == 1 && was_up == is_active(now)))
+		flaps = 0;
+	else if (n > 0)
+		news->fell = !is_active(now);
+	news->fell = news->fell && same_use;
+	news->up = is_active(now);
+	return flaps;
+}
+
 static gint64 changed_at(const PortNews *news)
 {
 	return news->reports.count && !news->ahead ? news->reports.last_us : rdmad_wall_us();
@@ -270,6 +320,9 @@ static void port_carry(const RdmadDevice *before, const RdmadPort *old, const Rd
 	if (n || news->reports.count)
 		news->busy_us = rdmad_now_us();
 	now->transitions = old->transitions + n;
+	now->flaps =
+		old->flaps + flaps_counted(news, now, n,
+					   rdmad_port_history_is_same_use(before, old, after, now));
 	now->changed_us = n ? changed_at(news) : old->changed_us;
 	now->gid_changes = old->gid_changes + !rdmad_port_gids_equal(old, now);
 }
@@ -281,10 +334,11 @@ static void port_begin(PortNews *news, const RdmadPort *port)
 		.later = news->later,
 		.state = RDMAD_UNKNOWN,
 		.carrier = RDMAD_UNKNOWN,
+		.up = RDMAD_UNKNOWN,
 		.seen = TRUE,
 	};
 	if (port->state != RDMAD_UNKNOWN)
-		news->state = is_active(port);
+		news->state = news->up = is_active(port);
 }
 
 void rdmad_port_history_carry(RdmadPortHistory *history, const RdmadDevice *old, RdmadDevice *now)

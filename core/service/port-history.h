@@ -6,6 +6,10 @@
  * kernel reports every change, but possibly late.  Each change is counted when the first of these
  * shows it.  A report during a scan may be older or newer than the scan's state, so it is counted
  * with the next scan.
+ *
+ * A port also changes when a pod gets or returns its interface, and when the interface is set up or
+ * down.  So a port flaps if it goes down and comes back during one use: with the same interface in the
+ * host's namespace, or without one, set up as before, and with the same holder of the device.
  */
 #pragma once
 
@@ -21,6 +25,11 @@ void rdmad_port_history_expect_events(RdmadPortHistory *history, const char *id)
 /* Records that the kernel reported a port as active or inactive. */
 void rdmad_port_history_event(RdmadPortHistory *history, const char *id, guint port,
 			      gboolean active);
+/* Records that the device has another holder. */
+void rdmad_port_history_holder_changed(RdmadPortHistory *history, const RdmadDevice *dev);
+/* Returns whether both snapshots of a port show the same interface, or none, set up or not. */
+gboolean rdmad_port_history_is_same_use(const RdmadDevice *before, const RdmadPort *old,
+					const RdmadDevice *after, const RdmadPort *now);
 /* Starts a scan: later reports do not count for it. */
 void rdmad_port_history_begin_scan(RdmadPortHistory *history);
 

@@ -79,6 +79,9 @@ struct RdmadPort {
 	 * that the kernel reported, and of its GID table; `changed_us` is the wall clock of the last
 	 * change of its state, 0: none. */
 	guint64 transitions, gid_changes;
+	/* Times that it went down and came back, counted likewise, while its interface and the holder of
+	 * the device stayed the same: not the work of a pod or of this node's administrator. */
+	guint64 flaps;
 	gint64 changed_us;
 	RdmadGid *gids; /* in index order; empty entries are left out */
 	guint n_gids;

@@ -134,6 +134,7 @@ static void port_inventory(Render *render, const RdmadPort *port)
 	family_put(render->families[RENDER_PORT_INFO], labels, 1);
 	labels_back(labels, mark);
 	family_put(render->families[RENDER_PORT_TRANSITIONS], labels, port->transitions);
+	family_put(render->families[RENDER_PORT_FLAPS], labels, port->flaps);
 	family_put(render->families[RENDER_PORT_GID_CHANGES], labels, port->gid_changes);
 	if (port->changed_us > 0)
 		family_put_scaled(render->families[RENDER_PORT_CHANGED], labels,

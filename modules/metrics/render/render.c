@@ -55,6 +55,9 @@ static const FamilyClass NATIVE[RENDER_N] = {
 	[RENDER_PORT_TRANSITIONS] = { "rdma_port_link_transitions", FAMILY_COUNTER,
 				      .help = "Changes of the port's state since rdmad first saw "
 					      "it, including those between two scrapes." },
+	[RENDER_PORT_FLAPS] = { "rdma_port_link_flaps", FAMILY_COUNTER,
+				.help = "Times that the port went down and came back while its "
+					"interface and its holder stayed the same." },
 	[RENDER_PORT_CHANGED] = { "rdma_port_last_state_change_timestamp_seconds", FAMILY_GAUGE,
 				  "seconds", "Time of the last change of the port's state." },
 	[RENDER_PORT_GID_CHANGES] = { "rdma_port_gid_changes", FAMILY_COUNTER,

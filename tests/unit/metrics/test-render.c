@@ -40,6 +40,7 @@ static RdmadDevice *full_device(void)
 	device->ports[0].link_layer = RDMAD_LINK_LAYER_ETHERNET;
 	device->ports[0].netdev = g_strdup("ens1v0");
 	device->ports[0].transitions = 3;
+	device->ports[0].flaps = 1;
 	device->ports[0].gid_changes = 2;
 	device->ports[0].changed_us = 1700000000500000;
 	device->ports[0].n_gids = 1;
@@ -114,6 +115,7 @@ static void test_a_device(void)
 		"rdma_port_state{device=\"mlx5_2\",port=\"1\",state=\"down\"} 0",
 		"rdma_port_rate_bytes_per_second{device=\"mlx5_2\",port=\"1\"} 25000000000",
 		"rdma_port_link_transitions_total{device=\"mlx5_2\",port=\"1\"} 3",
+		"rdma_port_link_flaps_total{device=\"mlx5_2\",port=\"1\"} 1",
 		"rdma_port_gid_changes_total{device=\"mlx5_2\",port=\"1\"} 2",
 		"rdma_port_last_state_change_timestamp_seconds{device=\"mlx5_2\",port=\"1\"} "
 		"1700000000.5",

@@ -287,6 +287,90 @@ static void test_where_nobody_tells_the_carrier_is_counted(void)
 	}
 }
 
+/* "uA": the interface is set up in the host, "dA": it is there and not set up, "-A": it is in a pod, "oA": another
+ * one is there; "n2uA": with two changes reported before; "H": the device has another holder; "R": it is added again. */
+static guint64 flaps_of(const char *script)
+{
+	g_auto(GStrv) steps = g_strsplit(script, " ", -1);
+	RdmadPortHistory *history = rdmad_port_history_new();
+	RdmadDevice *now = NULL;
+	int index = 7;
+	guint64 n;
+
+	for (char **step = steps; *step; step++) {
+		const char *c = *step;
+		RdmadDevice *found;
+
+		if (*c == 'H') {
+			rdmad_port_history_holder_changed(history, now);
+			continue;
+		}
+		index += *c == 'R';
+		c += *c == 'R';
+		for (guint i = 0; *c == 'n' && i < (guint)(c[1] - '0'); i++)
+			rdmad_port_history_event(history, ID, 1,
+						 (now->ports[0].state == RDMAD_PORT_ACTIVE) ==
+							 (i % 2));
+		c += *c == 'n' ? 2 : 0;
+		rdmad_port_history_begin_scan(history);
+		found = device(index, state_of(c[1]), 0, 0);
+		found->netdevs[0].carrier = *c == 'd' ? RDMAD_UNKNOWN : c[1] == 'A';
+		found->netdevs[0].carrier_changes = RDMAD_UNKNOWN;
+		found->netdevs[0].ifindex = *c == 'o' ? 9 : 8;
+		if (*c == '-')
+			g_clear_pointer(&found->ports[0].netdev, g_free);
+		scan_end(history, &now, found);
+	}
+	n = now->ports[0].flaps;
+	rdmad_device_unref(now);
+	rdmad_port_history_free(history);
+	return n;
+}
+
+static void test_what_a_pod_does_to_a_port_is_no_flap(void)
+{
+	static const struct {
+		const char *what, *script;
+		guint64 flaps;
+	} cases[] = {
+		{ "a failure", "uA uD", 0 },
+		{ "a flap", "uA uD uA", 1 },
+		{ "two", "uA uD uA uD uA", 2 },
+		{ "the first time up", "uD uA", 0 },
+		{ "the second", "uD uA uD uA", 1 },
+		{ "between two scans", "uA n2uA", 1 },
+		{ "several between two scans", "uA n6uA", 3 },
+		{ "it went down, too", "uA n3uD", 1 },
+		{ "and came back", "uA n3uD uA", 2 },
+		{ "up and down between two scans", "uD n2uD", 0 },
+		{ "and up", "uD n2uD uA", 1 },
+		{ "through INIT", "uA uI uA", 1 },
+		{ "INIT and back", "uD uI uD", 0 },
+		{ "an unreadable state", "uA uU uA", 0 },
+		{ "an unreadable state, meanwhile down", "uA uD uU uA", 1 },
+		{ "the interface is set down and up", "uA dD dD uD uA", 0 },
+		{ "in one scan", "uA dD uA", 0 },
+		{ "an idle VF gets a pod", "dD -D -A", 0 },
+		{ "and the pod ends", "dD -D -A -D dD", 0 },
+		{ "in one scan", "dD -A dD", 0 },
+		{ "three pods", "dD -A -D dD H -D -A -D dD H -A dD", 0 },
+		{ "the link fails while a pod has it", "dD -A -D -A dD", 1 },
+		{ "between two scans", "dD n1-A n2-A dD", 1 },
+		{ "a NIC moves to a pod and back", "uA n2-A n2uA", 0 },
+		{ "with each step seen", "uA dD -D -A -D dD uD uA", 0 },
+		{ "it flaps before and after", "uA uD uA -D -A -D uD uA uD uA", 2 },
+		{ "the next pod's interface has the name", "uA uD oA", 0 },
+		{ "the next pod without a scan between", "-A -D H -A", 0 },
+		{ "a holder before a failure", "uA H uD uA", 1 },
+		{ "a device that is added again", "uA uD RuA", 0 },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_test_message("%s: %s", cases[i].what, cases[i].script);
+		g_assert_cmpuint(flaps_of(cases[i].script), ==, cases[i].flaps);
+	}
+}
+
 static void test_the_carrier_of_ipoib_is_another_thing(void)
 {
 	g_assert_cmpuint(transitions_by_carrier("A10 A12", RDMAD_LINK_LAYER_INFINIBAND, FALSE), ==,
@@ -362,6 +446,7 @@ const UnitTest unit_tests[] = {
 	TEST(a_slow_scan_counts_nothing_twice),
 	TEST(reports_do_not_accumulate_in_memory),
 	TEST(where_nobody_tells_the_carrier_is_counted),
+	TEST(what_a_pod_does_to_a_port_is_no_flap),
 	TEST(the_carrier_of_ipoib_is_another_thing),
 	TEST(a_device_that_is_there_again_starts_again),
 	TEST(each_other_gid_table_is_a_change),
