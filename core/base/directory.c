@@ -9,18 +9,18 @@
 #include <sys/stat.h>
 
 /* Creates parents with mode 0755, regardless of the umask, because subdirectories may be public. */
-static gboolean directory_make(const char *path, mode_t mode, GError **error)
+static gboolean directory_make(const char *path, mode_t mode, RdmadDiskLife life, GError **error)
 {
 	g_autofree char *parent = g_path_get_dirname(path);
 
-	if (rdmad_disk_mkdir(AT_FDCWD, path, mode) == 0 || errno == EEXIST)
+	if (rdmad_disk_mkdir(AT_FDCWD, path, mode, life) == 0 || errno == EEXIST)
 		return TRUE;
 	/* procfs returns ENOENT below a directory that exists. */
 	if (errno == ENOENT && g_str_has_prefix(path, "/") && access(parent, F_OK) < 0 &&
 	    errno == ENOENT) {
-		if (!rdmad_directory_prepare(parent, 0755, error))
+		if (!rdmad_directory_prepare(parent, 0755, life, error))
 			return FALSE;
-		if (rdmad_disk_mkdir(AT_FDCWD, path, mode) == 0 || errno == EEXIST)
+		if (rdmad_disk_mkdir(AT_FDCWD, path, mode, life) == 0 || errno == EEXIST)
 			return TRUE;
 	}
 	return rdmad_error_errno(error, errno, "cannot make the directory %s", path);
@@ -44,12 +44,12 @@ static gboolean directory_check(const char *path, const struct stat *st, GError 
 	return TRUE;
 }
 
-int rdmad_directory_open(const char *path, mode_t mode, GError **error)
+int rdmad_directory_open(const char *path, mode_t mode, RdmadDiskLife life, GError **error)
 {
 	rdmad_autofd int fd = -1;
 	struct stat st;
 
-	if (!directory_make(path, mode, error))
+	if (!directory_make(path, mode, life, error))
 		return -1;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
@@ -70,9 +70,9 @@ int rdmad_directory_open(const char *path, mode_t mode, GError **error)
 	return rdmad_steal_fd(&fd);
 }
 
-gboolean rdmad_directory_prepare(const char *path, mode_t mode, GError **error)
+gboolean rdmad_directory_prepare(const char *path, mode_t mode, RdmadDiskLife life, GError **error)
 {
-	rdmad_autofd int fd = rdmad_directory_open(path, mode, error);
+	rdmad_autofd int fd = rdmad_directory_open(path, mode, life, error);
 
 	return fd >= 0;
 }

@@ -25,22 +25,24 @@ static int parent_sync(int dir, const char *path)
 	return (fd >= 0 && fsync(fd) == 0) || sync_is_refused(errno) ? 0 : -1;
 }
 
-int rdmad_disk_mkdir(int dir, const char *path, mode_t mode)
+int rdmad_disk_mkdir(int dir, const char *path, mode_t mode, RdmadDiskLife life)
 {
 	const int made = mkdirat(dir, path, mode);
 	const int errnum = errno;
 
 	if (made < 0 && errnum != EEXIST)
 		return -1;
-	if (parent_sync(dir, path) < 0)
+	if (life == RDMAD_DISK_FOR_GOOD && parent_sync(dir, path) < 0)
 		return -1;
 	errno = errnum;
 	return made;
 }
 
-int rdmad_disk_replace(int dir, const char *from, const char *to, int fd)
+int rdmad_disk_replace(int dir, const char *from, const char *to, int fd, RdmadDiskLife life)
 {
-	return fsync(fd) == 0 ? renameat(dir, from, dir, to) : -1;
+	if (life == RDMAD_DISK_FOR_GOOD && fsync(fd) < 0)
+		return -1;
+	return renameat(dir, from, dir, to);
 }
 
 int rdmad_disk_move(const char *from, const char *to)

@@ -30,6 +30,23 @@ void rdmad_public_file_clean(int dir, const char *name)
 	unlinkat(dir, unfinished, 0);
 }
 
+/* A file that cannot be read is written again. */
+static gboolean file_says(int dir, const char *name, GBytes *bytes, mode_t mode)
+{
+	gsize size;
+	gconstpointer data = g_bytes_get_data(bytes, &size);
+	rdmad_autofd int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	g_autoptr(GString) text = NULL;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (st.st_mode & 07777) != mode ||
+	    (gsize)st.st_size != size)
+		return FALSE;
+	text = g_string_sized_new(size);
+	return rdmad_fd_read_all(fd, size, text) && text->len == size &&
+	       memcmp(text->str, data, size) == 0;
+}
+
 static gboolean file_fill(int fd, GBytes *bytes, mode_t mode)
 {
 	gsize size;
@@ -43,8 +60,8 @@ static int unfinished_make(int dir, const char *name)
 	return openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *name, GBytes *bytes,
-				       mode_t mode, GError **error)
+static gboolean file_replace(int dir, const char *path, const char *name, GBytes *bytes,
+			     mode_t mode, RdmadDiskLife life, GError **error)
 {
 	g_autofree char *unfinished = unfinished_name(name);
 	rdmad_autofd int fd = unfinished_make(dir, unfinished);
@@ -54,19 +71,26 @@ gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *na
 		fd = unfinished_make(dir, unfinished);
 	if (fd < 0)
 		return rdmad_error_errno(error, errno, "cannot make a file in %s", path);
-	if (file_fill(fd, bytes, mode) && rdmad_disk_replace(dir, unfinished, name, fd) == 0)
+	if (file_fill(fd, bytes, mode) && rdmad_disk_replace(dir, unfinished, name, fd, life) == 0)
 		return TRUE;
 	rdmad_error_errno(error, errno, "cannot write %s/%s", path, name);
 	unlinkat(dir, unfinished, 0);
 	return FALSE;
 }
 
+gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *name, GBytes *bytes,
+				       mode_t mode, RdmadDiskLife life, GError **error)
+{
+	return file_says(dir, name, bytes, mode) ||
+	       file_replace(dir, path, name, bytes, mode, life, error);
+}
+
 gboolean rdmad_public_file_write(int dir, const char *path, const char *name, const char *text,
-				 mode_t mode, GError **error)
+				 mode_t mode, RdmadDiskLife life, GError **error)
 {
 	g_autoptr(GBytes) bytes = g_bytes_new_static(text, strlen(text));
 
-	return rdmad_public_file_write_bytes(dir, path, name, bytes, mode, error);
+	return rdmad_public_file_write_bytes(dir, path, name, bytes, mode, life, error);
 }
 
 static gboolean dir_make(const char *path, GError **error)
@@ -77,7 +101,7 @@ static gboolean dir_make(const char *path, GError **error)
 		return TRUE;
 	if (parent[1] && !dir_make(parent, error))
 		return FALSE;
-	if (rdmad_disk_mkdir(AT_FDCWD, path, 0700) < 0 && errno != EEXIST)
+	if (rdmad_disk_mkdir(AT_FDCWD, path, 0700, RDMAD_DISK_FOR_GOOD) < 0 && errno != EEXIST)
 		return rdmad_error_errno(error, errno, "cannot make the directory %s", path);
 	if (chmod(path, 0755) < 0)
 		return rdmad_error_errno(error, errno, "cannot give %s the mode 0755", path);

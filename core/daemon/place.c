@@ -75,7 +75,7 @@ static gboolean directory_keep(Directory *directory, const RdmadLockHolder *self
 
 	if (!directory->path)
 		return TRUE;
-	if (!rdmad_directory_prepare(directory->path, directory->mode, error))
+	if (!rdmad_directory_prepare(directory->path, directory->mode, RDMAD_DISK_FOR_GOOD, error))
 		return FALSE;
 	if (lock_is_in_place(directory))
 		return TRUE;

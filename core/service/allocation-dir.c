@@ -21,6 +21,7 @@
 #define ENDED_PREFIX ".ended-"
 #define DIR_MODE     0755
 #define FILE_MODE    0644
+#define LIFE	     RDMAD_DISK_FOR_BOOT /* no container outlives it */
 #define OPEN_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 char *rdmad_allocation_dir_path(const char *run_dir, const char *id)
@@ -34,8 +35,8 @@ static int root_make(const char *run_dir, GError **error)
 {
 	g_autofree char *path = g_build_filename(run_dir, ROOT_NAME, NULL);
 
-	return rdmad_directory_prepare(run_dir, rdmad_run_dir_mode(run_dir), error)
-		       ? rdmad_directory_open(path, DIR_MODE, error)
+	return rdmad_directory_prepare(run_dir, rdmad_run_dir_mode(run_dir), LIFE, error)
+		       ? rdmad_directory_open(path, DIR_MODE, LIFE, error)
 		       : -1;
 }
 
@@ -46,7 +47,7 @@ static int root_open(const char *run_dir, GError **error)
 	struct stat st;
 
 	if (lstat(path, &st) == 0)
-		return rdmad_directory_open(path, DIR_MODE, error);
+		return rdmad_directory_open(path, DIR_MODE, LIFE, error);
 	if (errno != ENOENT)
 		rdmad_error_errno(error, errno, "cannot read %s", path);
 	return -1;
@@ -93,12 +94,15 @@ gboolean rdmad_allocation_dir_make(const char *run_dir, const char *id, GError *
 {
 	rdmad_autofd int root = id_check(id, error) ? root_make(run_dir, error) : -1;
 	rdmad_autofd int dir = -1;
+	struct stat st;
 
 	if (root < 0)
 		return FALSE;
-	if (rdmad_disk_mkdir(root, id, 0700) == 0 || errno == EEXIST)
+	if (rdmad_disk_mkdir(root, id, 0700, LIFE) == 0 || errno == EEXIST)
 		dir = openat(root, id, OPEN_FLAGS);
-	if (dir >= 0 && fchmod(dir, DIR_MODE) == 0)
+	/* A directory that is as it should be stays as it is: it is watched. */
+	if (dir >= 0 && fstat(dir, &st) == 0 &&
+	    ((st.st_mode & 07777) == DIR_MODE || fchmod(dir, DIR_MODE) == 0))
 		return TRUE;
 	return rdmad_error_errno(error, errno, "cannot make the directory %s/%s/%s", run_dir,
 				 ROOT_NAME, id);
@@ -114,7 +118,7 @@ gboolean rdmad_allocation_dir_has(const char *run_dir, const char *id, const cha
 	struct stat st;
 
 	if (dir >= 0 && fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return S_ISREG(st.st_mode);
+		return S_ISREG(st.st_mode) && st.st_size > 0;
 	if (dir >= 0 && errno != ENOENT)
 		rdmad_error_errno(&problem, errno, "cannot read %s/%s/%s/%s", run_dir, ROOT_NAME,
 				  id, file);
@@ -160,7 +164,8 @@ gboolean rdmad_allocation_dir_write_bytes(const char *run_dir, const char *id, c
 	g_autofree char *path = rdmad_allocation_dir_path(run_dir, id);
 	rdmad_autofd int dir = dir_open(run_dir, id, error);
 
-	return dir >= 0 && rdmad_public_file_write_bytes(dir, path, file, bytes, FILE_MODE, error);
+	return dir >= 0 &&
+	       rdmad_public_file_write_bytes(dir, path, file, bytes, FILE_MODE, LIFE, error);
 }
 
 gboolean rdmad_allocation_dir_write(const char *run_dir, const char *id, const char *file,
@@ -299,7 +304,7 @@ static gboolean spare_put_file(const RdmadSpareDirs *spares, const Spare *spare)
 	bytes = g_bytes_new_static(spares->klass->text, strlen(spares->klass->text));
 	dir = openat(spares->root, spare->name, OPEN_FLAGS);
 	return dir >= 0 && rdmad_public_file_write_bytes(dir, spare->path, spares->klass->name,
-							 bytes, FILE_MODE, NULL);
+							 bytes, FILE_MODE, LIFE, NULL);
 }
 
 /* Uses names below the root, which only rdmad may write to: this saves opening a descriptor. */

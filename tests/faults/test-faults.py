@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sweeps of kill -9, of a cut of power and of errno over what a daemon does: each call in turn is the one.
 
-usage: test-faults.py RDMAD MODULE-DIR INJECT [KillTest | PowerTest | ErrnoTest | ErrnoStartTest | POINT...]
+usage: test-faults.py RDMAD MODULE-DIR INJECT [KillTest | PowerTest | ErrnoTest | ErrnoStartTest | SyncTest | POINT...]
 
 A point is OPERATION:FUNCTION:NUMBER:WHAT (injector.py): allocate:fsync:2:EIO.  RDMAD_TEST_SLOW=1 tries
 many points in the place of some of each kind.
@@ -10,14 +10,15 @@ many points in the place of some of each kind.
 
 import collections
 import os
+import shutil
 import sys
 
 sys.dont_write_bytecode = True
 
-from node import INJECT, Node  # noqa: E402
+from node import HELD, INJECT, Node  # noqa: E402
 from injector import CHANGES, CUT, KILL, Point  # noqa: E402
 from operations import OPERATIONS  # noqa: E402
-from plugin_case import MODULES, RDMAD, SLOW, tap  # noqa: E402
+from plugin_case import HCA, MODULES, RDMAD, SLOW, tap  # noqa: E402
 
 POINTS = [Point.parse(argument) for argument in sys.argv[4:] if ":" in argument]
 ERRNOS = ("EIO", "ENOMEM", "EMFILE", "ENOSPC", "EINTR", "EAGAIN", "EPERM")
@@ -131,6 +132,50 @@ class ErrnoTest(ErrnoSweep):
 
 class ErrnoStartTest(ErrnoSweep):
     """While it starts: half of all points."""
+
+
+class SyncTest(Node):
+    """How often a start waits for the disk, with all its directories on it."""
+
+    MORE, ALLOWANCE = 40, 4     # allocations; syncs of a database that has grown
+
+    def configure(self):
+        super().configure()
+        path = os.path.join(self.dir, "rdmad.conf")
+        with open(path) as file:
+            text = file.read()
+        with open(path, "w") as file:
+            file.write(text.replace("forget_delay", f'device_info_dir = "{self.dir}/info"; forget_delay'))
+
+    def spawn_daemon(self, config=None, *options):
+        return super().spawn_daemon(config, "--module=nccl", *options)
+
+    def directories_are_there(self):
+        root = os.path.join(self.dir, "run", "allocations")
+        return all(os.path.exists(os.path.join(root, allocation, "plan.json")) for allocation in self.allocations())
+
+    def syncs_of_start(self, *lost):
+        self.end_daemon()
+        for name in lost:
+            shutil.rmtree(os.path.join(self.dir, name))
+        self.injector.arm()
+        self.start_daemon()
+        self.wait_for(self.is_served, "served kubelet")
+        self.wait_for(self.directories_are_there, "directories of all allocations")
+        self.injector.disarm()
+        return self.injector.calls("fsync")      # and fdatasync()
+
+    def test_syncs_of_a_start_do_not_increase_with_the_allocations(self):
+        self.count = self.MORE + 16
+        self.configure()
+        cases = (), ("run",), ("run", "info")
+        few = [self.syncs_of_start(*lost) for lost in cases]
+        for number in range(self.MORE):
+            self.kubelet.allocate(f"ml/more-{number}", HCA, 1)
+        many = [self.syncs_of_start(*lost) for lost in cases]
+        print(f"# syncs of a start: {few} with {len(HELD)} allocations, {many} with {len(HELD) + self.MORE}", flush=True)
+        for lost, before, after in zip(cases, few, many):
+            self.assertLessEqual(after, before + self.ALLOWANCE, lost)
 
 
 class PointTest(Sweep):

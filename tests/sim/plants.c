@@ -105,11 +105,11 @@ BEFORE(gboolean, rdmad_state_begin_single, RdmadState *state, GError **error)
 					    : __real_rdmad_state_begin_single(state, error);
 }
 
-BEFORE(int, rdmad_disk_mkdir, int dir, const char *path, mode_t mode)
+BEFORE(int, rdmad_disk_mkdir, int dir, const char *path, mode_t mode, RdmadDiskLife life)
 {
 	if (planted == PLANT_LOST_DIRECTORY)
 		return mkdirat(dir, path, mode);
-	return __real_rdmad_disk_mkdir(dir, path, mode);
+	return __real_rdmad_disk_mkdir(dir, path, mode, life);
 }
 
 /* Also forges the time of the request. */

@@ -12,6 +12,9 @@
  * rdmad_spare_dirs_take() renames by the whole path.  A <run_dir> that was removed is made again by the
  * next allocation.  An id is a file name that does not begin with ".".
  *
+ * No write is synced, because no container outlives the boot: the writer of a file compares it with what it
+ * should have at each start.
+ *
  * Every function fails with RDMAD_ERROR_FAILED if the system returns an error, if the id is invalid, or
  * if <run_dir>/allocations is a symbolic link, is not a directory, or belongs to another user.  Further
  * codes are at the function.
@@ -25,7 +28,8 @@ RDMAD_API char *rdmad_allocation_dir_path(const char *run_dir, const char *id);
 
 /* Makes the directory unless it exists. */
 RDMAD_API gboolean rdmad_allocation_dir_make(const char *run_dir, const char *id, GError **error);
-/* Returns whether `file` exists and is a regular file.  FALSE with an error: unknown. */
+/* Returns whether `file` is a regular file with contents, which a power failure may have taken.  FALSE with an
+ * error: unknown. */
 RDMAD_API gboolean rdmad_allocation_dir_has(const char *run_dir, const char *id, const char *file,
 					    GError **error);
 /* Returns the text of `file`; g_free().  RDMAD_ERROR_NOT_FOUND: no such directory or file;

@@ -2,9 +2,9 @@
 /*
  * Public files: files that other users may read, whatever the umask
  *
- * A reader sees the old text of a file or the new one, never a part, also after a power failure.  A file
- * is written as ".NAME.tmp" in its directory, and renamed.  If a process is killed meanwhile, the next
- * write replaces ".NAME.tmp".
+ * A reader sees the old text of a file or the new one, never a part; so after a power failure, if the file
+ * is written for good (disk.h).  A file is written as ".NAME.tmp" in its directory, and renamed.  If a process
+ * is killed meanwhile, the next write replaces ".NAME.tmp".
  */
 #pragma once
 
@@ -17,13 +17,15 @@
 RDMAD_API int rdmad_public_dir_open(const char *path, int flags,
 				    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Writes or replaces `name` in the open directory `dir`, whose `path` is for errors.  RDMAD_ERROR_FAILED:
- * the file is unchanged. */
+/* Writes or replaces `name` in the open directory `dir`, whose `path` is for errors, unless the file has this
+ * text and mode.  RDMAD_ERROR_FAILED: the file is unchanged. */
 RDMAD_API gboolean rdmad_public_file_write(int dir, const char *path, const char *name,
-					   const char *text, mode_t mode, GError **error);
+					   const char *text, mode_t mode, RdmadDiskLife life,
+					   GError **error);
 /* Writes or replaces `name` as rdmad_public_file_write() does. */
 RDMAD_API gboolean rdmad_public_file_write_bytes(int dir, const char *path, const char *name,
-						 GBytes *bytes, mode_t mode, GError **error);
+						 GBytes *bytes, mode_t mode, RdmadDiskLife life,
+						 GError **error);
 /* Returns whether `name` is that of an unfinished file: ".*.tmp". */
 RDMAD_API gboolean rdmad_public_file_is_unfinished(const char *name);
 /* Removes the unfinished file of `name`. */

@@ -56,5 +56,13 @@ typedef struct RdmadTables RdmadTables;
 typedef struct RdmadWatch RdmadWatch;
 typedef struct RdmadWorkers RdmadWorkers;
 
+/* How long a change of a file or directory lasts, for disk.h and its users. */
+typedef enum {
+	RDMAD_DISK_FOR_GOOD, /* it is synced */
+	/* Until the end of the boot.  It is not synced: its owner compares what it finds, and makes what is missing
+	 * or damaged, at each start. */
+	RDMAD_DISK_FOR_BOOT,
+} RdmadDiskLife;
+
 /* jansson's type of values, so that only files that build JSON include jansson. */
 struct json_t;

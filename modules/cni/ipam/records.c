@@ -188,8 +188,8 @@ static gboolean records_end(const CniIpamRecords *records, GError **error)
 
 static gboolean directory_make(const char *directory, GError **error)
 {
-	return rdmad_disk_mkdir(AT_FDCWD, directory, 0700) == 0 || errno == EEXIST ||
-	       rdmad_error_errno(error, errno, "cannot make %s", directory);
+	return rdmad_disk_mkdir(AT_FDCWD, directory, 0700, RDMAD_DISK_FOR_GOOD) == 0 ||
+	       errno == EEXIST || rdmad_error_errno(error, errno, "cannot make %s", directory);
 }
 
 CniIpamRecords *cni_ipam_records_open(const char *run_dir, GError **error)

@@ -74,27 +74,33 @@ gboolean allocation_directory_describe(const char *run_dir, const RdmadAllocatio
 	return rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_JSON, text, error);
 }
 
+static gboolean directory_write(const char *run_dir, const RdmadAllocation *allocation,
+				gboolean with_conf, GError **error)
+{
+	return rdmad_allocation_dir_make(run_dir, allocation->id, error) &&
+	       allocation_directory_describe(run_dir, allocation, error) &&
+	       (!with_conf || rdmad_allocation_dir_write(run_dir, allocation->id,
+							 ALLOCATION_NCCL_CONF, NCCL_CONF, error));
+}
+
 gboolean allocation_directory_begin(const char *run_dir, RdmadSpareDirs *spares,
 				    const RdmadAllocation *allocation, GError **error)
 {
 	g_autofree char *text = allocation_text(allocation);
 
 	return (spares && rdmad_spare_dirs_take(spares, allocation->id, text)) ||
-	       (rdmad_allocation_dir_make(run_dir, allocation->id, error) &&
-		rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_JSON, text, error) &&
-		rdmad_allocation_dir_write(run_dir, allocation->id, ALLOCATION_NCCL_CONF, NCCL_CONF,
-					   error));
+	       directory_write(run_dir, allocation, TRUE, error);
 }
 
 gboolean allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
 				   GError **error)
 {
 	g_autoptr(GError) problem = NULL;
+	const gboolean has_conf =
+		rdmad_allocation_dir_has(run_dir, allocation->id, ALLOCATION_NCCL_CONF, &problem);
 
-	if (rdmad_allocation_dir_has(run_dir, allocation->id, ALLOCATION_NCCL_CONF, &problem))
-		return allocation_directory_describe(run_dir, allocation, error);
 	if (!problem)
-		return allocation_directory_begin(run_dir, NULL, allocation, error);
+		return directory_write(run_dir, allocation, !has_conf, error);
 	g_propagate_error(error, g_steal_pointer(&problem));
 	return FALSE;
 }

@@ -323,7 +323,8 @@ static gboolean file_write(Cdi *cdi, char *text, GError **error)
 	if (g_strcmp0(text, cdi->text) == 0 && access(cdi->path, F_OK) == 0)
 		return TRUE;
 	dir = file_is_ours(cdi, error) ? rdmad_public_dir_open(cdi->dir, 0, error) : -1;
-	if (dir < 0 || !rdmad_public_file_write(dir, cdi->dir, CDI_FILE, text, 0644, error))
+	if (dir < 0 || !rdmad_public_file_write(dir, cdi->dir, CDI_FILE, text, 0644,
+						RDMAD_DISK_FOR_GOOD, error))
 		return FALSE;
 	g_free(cdi->text);
 	cdi->text = g_strdup(text);

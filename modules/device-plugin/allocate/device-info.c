@@ -78,28 +78,16 @@ static gboolean mark_make(DeviceInfo *info, const char *name, GError **error)
 	return fd >= 0 || rdmad_error_errno(error, errno, "cannot make %s/%s", info->marks, name);
 }
 
-static gboolean file_says(const char *path, const char *text)
-{
-	g_autofree char *now = NULL;
-	struct stat info;
-
-	return lstat(path, &info) == 0 && S_ISREG(info.st_mode) &&
-	       (gsize)info.st_size == strlen(text) && g_file_get_contents(path, &now, NULL, NULL) &&
-	       g_str_equal(now, text);
-}
-
 /* Writes the mark first: a file without a mark would never be removed. */
 static gboolean file_put(DeviceInfo *info, const char *name, const char *text, GError **error)
 {
-	g_autofree char *path = g_build_filename(info->dir, name, NULL);
 	rdmad_autofd int dir = -1;
 
 	if (!mark_make(info, name, error))
 		return FALSE;
-	if (file_says(path, text))
-		return TRUE;
 	dir = rdmad_public_dir_open(info->dir, 0, error);
-	return dir >= 0 && rdmad_public_file_write(dir, info->dir, name, text, 0444, error);
+	return dir >= 0 && rdmad_public_file_write(dir, info->dir, name, text, 0444,
+						   RDMAD_DISK_FOR_BOOT, error);
 }
 
 gboolean device_info_put(DeviceInfo *info, const char *resource, const char *slot,

@@ -23,7 +23,7 @@ static void test_missing_directories_are_made_whatever_the_umask(void)
 	g_autoptr(GError) error = NULL;
 	const mode_t before = umask(0077);
 
-	rdmad_directory_prepare(path, 0700, &error);
+	rdmad_directory_prepare(path, 0700, RDMAD_DISK_FOR_GOOD, &error);
 	umask(before);
 	g_assert_no_error(error);
 	g_assert_cmpint(mode_of(above), ==, 0755);
@@ -36,7 +36,7 @@ static void test_one_that_is_there_gets_the_mode(void)
 	g_autoptr(GError) error = NULL;
 
 	chmod(dir, 0750);
-	rdmad_directory_prepare(dir, 0700, &error);
+	rdmad_directory_prepare(dir, 0700, RDMAD_DISK_FOR_GOOD, &error);
 	g_assert_no_error(error);
 	g_assert_cmpint(mode_of(dir), ==, 0700);
 }
@@ -99,7 +99,7 @@ static void test_what_others_could_have_prepared_is_refused(void)
 		if (hostile[i].needs_root && geteuid() != 0)
 			continue;
 		hostile[i].make(path);
-		g_assert_false(rdmad_directory_prepare(path, 0755, &error));
+		g_assert_false(rdmad_directory_prepare(path, 0755, RDMAD_DISK_FOR_GOOD, &error));
 		g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 		g_test_message("%s", error->message);
 		g_assert_nonnull(strstr(error->message, hostile[i].words));
@@ -112,7 +112,8 @@ static void test_a_directory_that_cannot_be_made_is_an_error(void)
 {
 	g_autoptr(GError) error = NULL;
 
-	g_assert_false(rdmad_directory_prepare("/proc/nothing/below", 0755, &error));
+	g_assert_false(
+		rdmad_directory_prepare("/proc/nothing/below", 0755, RDMAD_DISK_FOR_GOOD, &error));
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_FAILED);
 	g_assert_nonnull(strstr(error->message, "/proc/nothing"));
 }

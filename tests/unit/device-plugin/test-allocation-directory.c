@@ -171,6 +171,38 @@ static void test_a_holder_without_a_directory_gets_one(Fixture *f, gconstpointer
 	g_assert_nonnull(text);
 }
 
+static void test_what_a_power_failure_has_damaged_is_written_again(Fixture *f, gconstpointer data)
+{
+	static const char *const files[] = { ALLOCATION_NCCL_CONF, "allocation.json" };
+	g_autofree char *directory = rdmad_allocation_dir_path(f->run_dir, ALLOCATION);
+
+	begin(f, ALLOCATION);
+	g_assert_cmpint(chmod(directory, 0700), ==, 0);
+	for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree char *path = allocation_path(f, ALLOCATION, files[i]);
+		g_autofree char *before = text_of(f, ALLOCATION, files[i]), *after = NULL;
+
+		g_assert_cmpint(truncate(path, 0), ==, 0);
+		g_assert_true(keep(f));
+		after = text_of(f, ALLOCATION, files[i]);
+		g_assert_cmpstr(after, ==, before);
+		g_assert_cmpuint(mode_of(path), ==, 0644);
+	}
+	g_assert_cmpuint(mode_of(directory), ==, 0755);
+}
+
+static void test_a_whole_directory_is_not_written_again(Fixture *f, gconstpointer data)
+{
+	g_autofree char *path = allocation_path(f, ALLOCATION, "allocation.json");
+	struct stat before, after;
+
+	begin(f, ALLOCATION);
+	g_assert_cmpint(stat(path, &before), ==, 0);
+	g_assert_true(keep(f));
+	g_assert_cmpint(stat(path, &after), ==, 0);
+	g_assert_cmpuint(before.st_ino, ==, after.st_ino);
+}
+
 static void test_a_allocation_that_ended_cannot_be_written_to(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GError) error = NULL;
@@ -351,6 +383,8 @@ const UnitTest unit_tests[] = {
 	TEST(a_new_holder_does_not_see_what_the_last_one_had),
 	TEST(a_holder_keeps_what_it_has),
 	TEST(a_holder_without_a_directory_gets_one),
+	TEST(what_a_power_failure_has_damaged_is_written_again),
+	TEST(a_whole_directory_is_not_written_again),
 	TEST(a_allocation_that_ended_cannot_be_written_to),
 	TEST(a_directory_that_cannot_be_made_is_an_error_with_its_path),
 	TEST(a_link_in_the_place_of_allocations_is_not_followed),

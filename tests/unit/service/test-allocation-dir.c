@@ -42,11 +42,13 @@ static void test_what_was_written_is_read(void)
 	g_assert_cmpstr(text, ==, "text");
 }
 
-/* Writes a new file each time: a process may have mapped the old one. */
+/* Writes a new file if the bytes are others: a process may have mapped the old one. */
 static void test_bytes_are_written_whole(void)
 {
 	static const guint8 LIBRARY[] = { 0x7f, 'E', 'L', 'F', 0, 0, 1, 0 };
+	static const guint8 OTHER[] = { 0x7f, 'E', 'L', 'F', 0, 0, 2, 0 };
 	g_autoptr(Scratch) dir = scratch_new();
+	g_autoptr(GBytes) other = g_bytes_new_static(OTHER, sizeof(OTHER));
 	g_autoptr(GBytes) bytes = g_bytes_new_static(LIBRARY, sizeof(LIBRARY));
 	g_autofree char *path = rdmad_allocation_dir_path(dir, ID);
 	g_autofree char *file = g_build_filename(path, "library", NULL);
@@ -63,7 +65,14 @@ static void test_bytes_are_written_whole(void)
 	g_assert_true(rdmad_allocation_dir_write_bytes(dir, ID, "library", bytes, NULL));
 	g_assert_cmpint(stat(file, &after), ==, 0);
 	g_assert_cmpuint(before.st_mode & 07777, ==, 0644);
+	g_assert_cmpuint(before.st_ino, ==, after.st_ino);
+	g_assert_true(rdmad_allocation_dir_write_bytes(dir, ID, "library", other, NULL));
+	g_assert_cmpint(stat(file, &after), ==, 0);
 	g_assert_cmpuint(before.st_ino, !=, after.st_ino);
+	g_assert_cmpint(chmod(file, 0600), ==, 0);
+	g_assert_true(rdmad_allocation_dir_write_bytes(dir, ID, "library", bytes, NULL));
+	g_assert_cmpint(stat(file, &after), ==, 0);
+	g_assert_cmpuint(after.st_mode & 07777, ==, 0644);
 	g_assert_true(g_file_get_contents(file, &content, &size, NULL));
 	g_assert_cmpmem(content, size, LIBRARY, sizeof(LIBRARY));
 }
