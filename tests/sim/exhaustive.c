@@ -33,6 +33,7 @@ static const struct {
 	{ "start-container", "pod pause@0=4\n", "restart\n", PRE_START },
 	{ "start", "pod pause@0=4\n", "stop\n" },
 	{ "reload", "pod pause@0=4\n", "reload how@0=1\n" },
+	{ "rename", "pod how@0=1 pause@0=4\n", "rename how@0=1\npod which@0=2\n" },
 	{ "hand-over", "pod pause@0=4\n", "handover\npod\n" },
 	{ "hand-over-to-a-third", "pod pause@0=4\n", "handover relay@3=2\npod\n" },
 	{ "kubelet", "pod pause@0=4\n", "kubelet\n" },
