@@ -106,34 +106,42 @@ static void test_devices_have_a_line_a_port(void)
 {
 	json_t *devices = load(
 		"[{'device_name': 'mlx5_0', 'pci_address': '0000:18:00.0', 'driver': 'mlx5_core',"
-		"  'transport': 'RoCE', 'numa_node': 0, 'firmware': '28.39', 'health': 'healthy',"
+		"  'transport': 'RoCE', 'numa_node': 0, 'firmware': '28.39', 'health': 'healthy', "
+		"'role': 'nic',"
 		"  'nearest_gpu': {'index': 3, 'distance': 'PXB'},"
 		"  'ports': [{'number': 1, 'state': 'active', 'rate_mbps': 400000, 'netdev': "
 		"'eth0',"
 		"             'gids': [{}, {}]}]},"
-		" {'device_name': 'mlx4_0', 'pci_address': null, 'health': 'healthy', 'netdevs':"
+		" {'device_name': 'mlx4_0', 'pci_address': null, 'health': 'healthy', 'role': "
+		"'nic',"
+		"  'rest_reason': 'its interface is not set up', 'netdevs':"
 		"  [{'name': 'ib0'}], 'nearest_gpu': {'index': 0, 'distance': 'NODE'},"
 		"  'ports': [{'number': 1, 'rate_mbps': 2500}, {'number': 2, 'rate_mbps': 100}]},"
 		" {'device_name': 'broken', 'health': 'healthy', 'problems': ['fw_ver: "
 		"Input/output "
 		"error']},"
+		" {'device_name': 'smi1', 'health': 'healthy', 'role': 'sub-device',"
+		"  'role_reason': 'it is one of mlx5_0'},"
 		" {'device_name': 'dead', 'fatal': true, 'health': 'unhealthy'}]");
 	g_autoptr(GString) out = g_string_new(NULL);
 
 	devices_write(devices, &wide, out);
-	g_assert_cmpstr(out->str, ==,
-			"NAME      PCI           DRIVER     NETDEV  LINK  STATE   RATE  NUMA  GPU"
-			"       GIDS  FIRMWARE  HEALTH\n"
-			"mlx5_0    0000:18:00.0  mlx5_core  eth0    RoCE  active  400G  0     "
-			"GPU3 PXB  2     28.39     healthy\n"
-			"mlx4_0/1  -             -          ib0     -     -       2.5G  -     "
-			"-         0     -         healthy\n"
-			"mlx4_0/2  -             -          ib0     -     -       100M  -     "
-			"-         0     -         healthy\n"
-			"broken    -             -          -       -     -       -     -     "
-			"-         0     -         healthy\n"
-			"dead      -             -          -       -     -       -     -     "
-			"-         0     -         unhealthy\n");
+	g_assert_cmpstr(
+		out->str, ==,
+		"NAME      PCI           ROLE        DRIVER     NETDEV  LINK  STATE   RATE  NUMA  "
+		"GPU       GIDS  FIRMWARE  HEALTH\n"
+		"mlx5_0    0000:18:00.0  nic         mlx5_core  eth0    RoCE  active  400G  0     "
+		"GPU3 PXB  2     28.39     healthy\n"
+		"mlx4_0/1  -             nic         -          ib0     -     -       2.5G  -     "
+		"-         0     -         idle\n"
+		"mlx4_0/2  -             nic         -          ib0     -     -       100M  -     "
+		"-         0     -         idle\n"
+		"broken    -             -           -          -       -     -       -     -     "
+		"-         0     -         healthy\n"
+		"smi1      -             sub-device  -          -       -     -       -     -     "
+		"-         0     -         sub-device\n"
+		"dead      -             -           -          -       -     -       -     -     "
+		"-         0     -         unhealthy\n");
 	json_decref(devices);
 }
 

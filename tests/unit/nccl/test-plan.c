@@ -231,6 +231,14 @@ static const Case TABLE[] = {
 	  "mlx5_3 net=net1 3/v2/10.0.3.1\n" OWN("10.0.3.1"), "2.20",
 	  .plan = "NCCL_IB_HCA==mlx5_3:1 NCCL_IB_GID_INDEX=3" },
 
+	{ "a switch's management function is no rail",
+	  "mlx5_0 switch ib\nmlx5_1 ib\nmlx5_2 ib\n" OWN("10.0.0.1"),
+	  .plan = "NCCL_IB_HCA==mlx5_1:1,mlx5_2:1" },
+	{ "nothing but such functions", "mlx5_0 switch ib\n" OWN("10.0.0.1"),
+	  .plan = "refused: no-device" },
+	{ "only the port that was allocated",
+	  "mlx4_0 net=ib0 ib port=2 ib without=1\n" OWN("10.0.0.1"),
+	  .plan = "NCCL_IB_HCA==mlx4_0:2" },
 	{ "only what the container can open",
 	  "mlx5_0 denied 3/v2/10.0.0.9\nmlx5_1 3/v2/10.0.0.1\nmlx5_10 denied 3/v2/10.0.0.8\n" OWN(
 		  "10.0.0.1"),

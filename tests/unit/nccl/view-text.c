@@ -75,6 +75,8 @@ static void device_word(RdmadDevice *device, const char *word, gboolean *granted
 		port->state = RDMAD_PORT_DOWN;
 	else if (g_str_equal(word, "init"))
 		port->state = RDMAD_PORT_INIT;
+	else if (g_str_equal(word, "switch"))
+		device->vpd_model = g_strdup("SW_MNG");
 	else if (g_str_equal(word, "denied"))
 		*granted = FALSE;
 	else if (g_str_equal(word, "iwarp"))
@@ -83,6 +85,8 @@ static void device_word(RdmadDevice *device, const char *word, gboolean *granted
 		port->link_layer = RDMAD_LINK_LAYER_UNKNOWN;
 	else if (g_str_equal(word, "fatal"))
 		device->fatal = TRUE;
+	else if (g_str_has_prefix(word, "without=")) /* by its caller, when it is in the view */
+		return;
 	else if (g_str_equal(word, "soft"))
 		g_clear_pointer(&device->pci_address, g_free);
 	else
@@ -100,6 +104,9 @@ static void add_device(NcclView *view, char *const *words)
 	for (guint i = 1; words[i]; i++)
 		device_word(device, words[i], &granted);
 	nccl_view_add_device(view, device, granted);
+	for (guint i = 1; words[i]; i++)
+		if (g_str_has_prefix(words[i], "without="))
+			nccl_view_leave_out(view, &device->ports[atoi(words[i] + 8) - 1]);
 	rdmad_device_unref(device);
 }
 
