@@ -16,11 +16,27 @@ const char *health_rest(const RdmadDevice *dev, const Selector *selector)
 	return dev ? rdmad_device_rest(dev, port_counts, selector) : NULL;
 }
 
-const char *health_problem(const RdmadDevice *dev, const Selector *selector, gboolean exclusive)
+gboolean health_lost_interface(const RdmadDevice *dev)
+{
+	return dev->n_netdevs == 0 && dev->n_ports > 0 &&
+	       dev->ports[0].link_layer == RDMAD_LINK_LAYER_ETHERNET;
+}
+
+/* The link of a virtual function is that of its physical function: the rest is up to the pod, which
+ * has the interface, and whose CNI plugin may be about to set it up. */
+static gboolean is_down_in_its_pod(const RdmadDevice *dev)
+{
+	return dev->pf_link == 1 && health_lost_interface(dev) && !dev->fatal &&
+	       rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS);
+}
+
+const char *health_problem(const RdmadDevice *dev, const Selector *selector, HealthUse use)
 {
 	const char *problem = dev ? rdmad_device_problem(dev, port_counts, selector) : "it is gone";
 
-	return problem || exclusive ? problem : health_rest(dev, selector);
+	if (!problem)
+		return use == HEALTH_SHARED ? health_rest(dev, selector) : NULL;
+	return dev && use == HEALTH_HELD && is_down_in_its_pod(dev) ? NULL : problem;
 }
 
 /* ---- reported state ---- */

@@ -12,6 +12,13 @@
 
 #include "selector/selector.h"
 
+/* How a container uses the device. */
+typedef enum {
+	HEALTH_SHARED, /* by the host's interface */
+	HEALTH_ALONE,  /* nobody has it, and a container would have it alone */
+	HEALTH_HELD,   /* a container has it alone */
+} HealthUse;
+
 typedef struct {
 	gboolean judged;      /* FALSE: the first result takes effect without delay */
 	const char *problem;  /* NULL: healthy; static text otherwise */
@@ -23,7 +30,10 @@ typedef struct {
 /* Returns the reason why a container cannot use the device ("no port is active"), or NULL.  A
  * device at rest (rdmad/device.h) can be used only if a container has it alone.  `dev` NULL:
  * absent. */
-const char *health_problem(const RdmadDevice *dev, const Selector *selector, gboolean exclusive);
+const char *health_problem(const RdmadDevice *dev, const Selector *selector, HealthUse use);
+/* Returns whether the interface of an Ethernet device was moved to another network namespace: if
+ * RDMA devices are visible in all of them, this is the only sign of use by a pod. */
+gboolean health_lost_interface(const RdmadDevice *dev);
 /* Returns the reason why the device is at rest, or NULL. */
 const char *health_rest(const RdmadDevice *dev, const Selector *selector);
 /* Updates the health with the current problem.  Returns the remaining delay of a recovery in

@@ -240,12 +240,17 @@ static void devices_update(Pool *pool, const PoolView *view)
 
 static const char *device_problem(const Pool *pool, const PoolDevice *device)
 {
+	HealthUse use = HEALTH_ALONE;
+
 	/* Without uverbs there is nothing to give. */
 	if (device->dev && pool->settings->ignore_health &&
 	    rdmad_device_chardev(device->dev, RDMAD_CHARDEV_UVERBS))
 		return NULL;
-	return health_problem(device->dev, &pool->settings->selector,
-			      pool->settings->mode == MODE_EXCLUSIVE);
+	if (pool->settings->mode != MODE_EXCLUSIVE)
+		use = HEALTH_SHARED;
+	else if (device->held->len)
+		use = HEALTH_HELD;
+	return health_problem(device->dev, &pool->settings->selector, use);
 }
 
 static gint64 sooner(gint64 a, gint64 b)

@@ -257,6 +257,21 @@ class RestTest(HealthCase):
         self.assertIn("idle", self.rdmad("devices").stdout.split("mlx5_2", 1)[1].split("\n", 1)[0])
         self.assertEqual(len(self.kubelet.allocate("ml/a", VF, 4).ids), 4)
 
+    def test_its_way_into_a_pod_is_no_fault(self):
+        self.rest("mlx5_2", "ens1f0v0")
+        self.both(QUICK % 'resources = ( { name = "nvidia.com/rdma-vf"; mode = "exclusive"; '
+                  'selectors = { names = ( "mlx5_2", "mlx5_3" ); }; } );')
+        self.wait_ready(2, VF)
+        self.kubelet.allocate("ml/a", VF, 2)
+        link = self.hardware.path("net/ens1f0v0")
+        target = os.readlink(link)
+        self.addCleanup(os.symlink, target, link)
+        os.unlink(link)     # moved, and not set up yet
+        self.rescan()
+        self.wait_for(lambda: not self.device("mlx5_2")["netdevs"], "loss of the interface")
+        self.assertEqual(self.told("mlx5_2"), {True})
+        self.assertEqual(self.events("device-unhealthy"), [])
+
     def test_one_that_is_set_up_and_down_is_unhealthy(self):
         self.rest("mlx5_2", "ens1f0v0")
         self.hardware.write("net/ens1f0v0/flags", "0x1003")

@@ -16,14 +16,6 @@ static const ResourceSettings *resource_of(const RdmadDevice *vf, const GPtrArra
 	return NULL;
 }
 
-/* If RDMA devices are visible in all namespaces, the only sign of use by a pod is that the
- * interface was moved away. */
-static gboolean has_lost_its_interface(const RdmadDevice *vf)
-{
-	return vf->n_netdevs == 0 && vf->n_ports > 0 &&
-	       vf->ports[0].link_layer == RDMAD_LINK_LAYER_ETHERNET;
-}
-
 static char *vf_use(const RdmadDevice *vf, const GPtrArray *resources)
 {
 	const ResourceSettings *resource = resource_of(vf, resources);
@@ -31,7 +23,7 @@ static char *vf_use(const RdmadDevice *vf, const GPtrArray *resources)
 	if (resource)
 		return g_strdup_printf("its virtual function %s is in %s", vf->name,
 				       resource->name);
-	if (has_lost_its_interface(vf))
+	if (health_lost_interface(vf))
 		return g_strdup_printf("the interface of its virtual function %s is in a pod",
 				       vf->name);
 	return NULL;

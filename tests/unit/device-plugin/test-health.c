@@ -49,7 +49,7 @@ static void test_a_port_is_good_when_nothing_speaks_against_it(void)
 		RdmadDevice *dev = device_of_case(i);
 
 		g_test_message("case %u", i);
-		g_assert_cmpstr(health_problem(dev, &all, TRUE), ==, cases[i].problem);
+		g_assert_cmpstr(health_problem(dev, &all, HEALTH_ALONE), ==, cases[i].problem);
 		rdmad_device_unref(dev);
 	}
 }
@@ -65,11 +65,12 @@ static void test_one_good_port_is_enough_and_the_best_bad_one_speaks(void)
 	dev->ports[0] = *first;
 	g_free(first);
 	dev->ports[1].state = RDMAD_PORT_DOWN;
-	g_assert_null(health_problem(dev, &all, TRUE));
+	g_assert_null(health_problem(dev, &all, HEALTH_ALONE));
 	dev->ports[0].phys_state = 3;
-	g_assert_cmpstr(health_problem(dev, &all, TRUE), ==, "its port has no physical link");
+	g_assert_cmpstr(health_problem(dev, &all, HEALTH_ALONE), ==,
+			"its port has no physical link");
 	dev->ports[1].state = RDMAD_PORT_ACTIVE;
-	g_assert_null(health_problem(dev, &all, TRUE));
+	g_assert_null(health_problem(dev, &all, HEALTH_ALONE));
 	rdmad_device_unref(dev);
 }
 
@@ -82,13 +83,50 @@ static void test_a_device_at_rest_is_for_one_container_alone(void)
 	dev->ports[0].phys_state = RDMAD_PHYS_DISABLED;
 	dev->ports[0].netdev = g_strdup(dev->netdevs[0].name);
 	dev->netdevs[0].up = 0;
-	g_assert_null(health_problem(dev, &all, TRUE));
-	g_assert_cmpstr(health_problem(dev, &all, FALSE), ==, "its interface is not set up");
+	g_assert_null(health_problem(dev, &all, HEALTH_ALONE));
+	g_assert_cmpstr(health_problem(dev, &all, HEALTH_SHARED), ==,
+			"its interface is not set up");
 	g_assert_cmpstr(health_rest(dev, &all), ==, "its interface is not set up");
 	dev->netdevs[0].up = 1;
-	g_assert_nonnull(health_problem(dev, &all, TRUE));
+	g_assert_nonnull(health_problem(dev, &all, HEALTH_ALONE));
 	g_assert_null(health_rest(dev, &all));
 	rdmad_device_unref(dev);
+}
+
+static void test_a_virtual_function_in_its_pod_is_set_up_there(void)
+{
+	static const struct {
+		int pf_link;
+		guint n_netdevs;
+		gboolean fatal, verbs;
+		const char *problem;
+	} held[] = {
+		{ 1, 0, FALSE, TRUE, NULL },
+		{ 0, 0, FALSE, TRUE, "the link of its physical function is down" },
+		{ RDMAD_UNKNOWN, 0, FALSE, TRUE, "no port of it is active" },
+		{ 1, 2, FALSE, TRUE, "no port of it is active" },
+		{ 1, 0, TRUE, TRUE, "its driver reports a fatal error" },
+		{ 1, 0, FALSE, FALSE, "it has no uverbs device file (is ib_uverbs loaded?)" },
+	};
+	const Selector all = { 0 };
+
+	for (guint i = 0; i < G_N_ELEMENTS(held); i++) {
+		RdmadDevice *dev = fixture_device("0000:3b:00.2", "mlx5_2", 0);
+		const guint n_chardevs = dev->n_chardevs;
+
+		dev->ports[0].state = RDMAD_PORT_DOWN;
+		dev->ports[0].phys_state = RDMAD_PHYS_DISABLED;
+		dev->pf_link = held[i].pf_link;
+		dev->fatal = held[i].fatal;
+		dev->n_netdevs = held[i].n_netdevs;
+		dev->n_chardevs = held[i].verbs ? n_chardevs : 0;
+		g_assert_cmpstr(health_problem(dev, &all, HEALTH_HELD), ==, held[i].problem);
+		g_assert_nonnull(health_problem(dev, &all, HEALTH_ALONE));
+		g_assert_nonnull(health_problem(dev, &all, HEALTH_SHARED));
+		dev->n_netdevs = 2;
+		dev->n_chardevs = n_chardevs;
+		rdmad_device_unref(dev);
+	}
 }
 
 static gint64 fall_and_rise(Health *health, gint64 now_us)
@@ -124,6 +162,8 @@ const UnitTest unit_tests[] = {
 		  test_one_good_port_is_enough_and_the_best_bad_one_speaks),
 	UNIT_TEST("/health/a_device_at_rest_is_for_one_container_alone",
 		  test_a_device_at_rest_is_for_one_container_alone),
+	UNIT_TEST("/health/a_virtual_function_in_its_pod_is_set_up_there",
+		  test_a_virtual_function_in_its_pod_is_set_up_there),
 	UNIT_TEST("/health/a_device_that_flaps_waits_longer_each_time",
 		  test_a_device_that_flaps_waits_longer_each_time),
 	{ 0 },
