@@ -114,17 +114,15 @@ static void check_problems(const RdmadServices *services, const RdmadDevice *dev
 static const char *down_advice(const RdmadDevice *dev, const RdmadPort *port, gboolean rest)
 {
 	if (rest && port->link_layer == RDMAD_LINK_LAYER_INFINIBAND)
-		return "the CNI plugin of the pod that gets it sets its GUIDs; by hand: `ip link "
-		       "set PF "
-		       "vf N node_guid GUID port_guid GUID`, then bind its driver again";
+		return "the CNI plugin of the pod that gets it sets its GUIDs; by hand: "
+		       "`ip link set PF vf N node_guid GUID port_guid GUID`, then bind its driver "
+		       "again";
 	if (rest)
-		return "the CNI plugin of the pod that gets it alone sets it up; for the host and "
-		       "for "
-		       "pods that share it: `ip link set INTERFACE up`";
+		return "the CNI plugin of the pod that gets it alone sets it up; for the host, and "
+		       "for pods that share it: `ip link set INTERFACE up`";
 	if (dev->pf_link == 0)
-		return "the link of its physical function is down: check that one's cable and the "
-		       "switch "
-		       "port, and set its interface up (`ip link`)";
+		return "the link of its physical function is down: check the cable and the switch "
+		       "port of that one, and set its interface up (`ip link`)";
 	if (port->link_layer == RDMAD_LINK_LAYER_ETHERNET)
 		return "check the cable and the switch port, and set the interface up (`ip "
 		       "link`)";

@@ -5,6 +5,7 @@
 usage: test-health.py RDMAD MODULE-DIR [TEST...]
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -430,6 +431,23 @@ class PortTest(HealthCase):
         self.wait_ready(1, "rdma/x")
         envs = self.kubelet.allocate("ml/a", "rdma/x", 1).reply.envs
         self.assertEqual(envs["NCCL_IB_HCA"], "=mlx4_0:2")
+
+    def test_the_plan_for_nccl_has_that_port_alone(self):
+        self.start_kubelet()
+        self.daemon = self.spawn_daemon(QUICK % 'resources = ( { name = "rdma/x"; count = 1; '
+                                        'ignore_health = true; selectors = { netdevs = "ens60d1"; }; } );',
+                                        modules=("--module=device-plugin", "--module=nccl"))
+        self.wait_for_socket()
+        self.wait_ready(1, "rdma/x")
+        id = self.kubelet.allocate("ml/a", "rdma/x", 1).reply.envs["RDMAD_ALLOCATION"]
+
+        def reasons():
+            text = subprocess.run([RDMAD, "nccl-env", "--allocation", id, "--format", "json",
+                                   "--socket", self.socket], capture_output=True, text=True,
+                                  timeout=PATIENCE).stdout
+            ports = json.loads(text)["rails"] if text else []
+            return {port["port"]: port["reason"] for port in ports}
+        self.wait_for(lambda: reasons() == {1: "other-port", 2: "port-down"}, "plan")
 
 
 if __name__ == "__main__":

@@ -261,11 +261,12 @@ static void find_parents(GPtrArray *devices)
 	for (guint i = 0; i < devices->len; i++) {
 		RdmadDevice *dev = devices->pdata[i];
 
+		if (!dev->pci_address || has_verbs(dev))
+			continue;
 		for (guint k = 0; k < devices->len && !dev->parent; k++) {
 			const RdmadDevice *other = devices->pdata[k];
 
-			if (dev->pci_address && !has_verbs(dev) && has_verbs(other) &&
-			    rdmad_scan_same_function(dev, other))
+			if (has_verbs(other) && rdmad_scan_same_function(dev, other))
 				dev->parent = g_strdup(other->name);
 		}
 	}

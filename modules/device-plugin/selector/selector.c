@@ -343,8 +343,7 @@ static gboolean key_names_port(const SelectorGroup *group, SelectKey key, const 
 	return !of_port;
 }
 
-/* An interface is that of a port.  Those that `pf_names` names are a virtual function's own only
- * if it is none. */
+/* `pf_names` has the own interfaces of a physical function. */
 static gboolean names_port(const SelectorGroup *group, const RdmadDevice *dev,
 			   const RdmadPort *port)
 {
