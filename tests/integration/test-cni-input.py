@@ -264,7 +264,7 @@ class Versions(Input):
                  "not os.environ['CNI_IFNAME'] and net['name'] == 'rdma' and net['ipam']['type'] == 'well'\n"
                  "sys.exit(not ok)")
         # A plugin that lacks the command may serve ADD nevertheless.
-        rows = [("well", asked, 0), ("older", failing(4), 0), ("unready", failing(50), 50), ("partly", failing(51), 51),
+        rows = [("well", asked, 0), ("older", failing(4), 0), ("oldest", failing(3), 0), ("unready", failing(50), 50), ("partly", failing(51), 51),
                 ("otherwise", failing(100), 50), ("later", failing(11), 11), ("old", failing(1), 1),
                 ("silent", "sys.exit(1)", 50), ("killed", "os.kill(os.getpid(), 9)", 50),
                 ("hanging", "time.sleep(60)", 11)]

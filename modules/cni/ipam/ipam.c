@@ -149,10 +149,9 @@ static char *config_make(const CniIpamCall *call)
  * its DEL, and ADD may be supported. */
 static gboolean is_unsupported(const CniIpam *ipam, json_int_t code)
 {
-	return (ipam->command == CNI_GC &&
-		(code == CNI_ERROR_VERSION || code == CNI_ERROR_UNKNOWN_CONTAINER)) ||
+	return (ipam->command == CNI_GC && code == CNI_ERROR_VERSION) ||
 	       ((ipam->command == CNI_GC || ipam->command == CNI_STATUS) &&
-		code == CNI_ERROR_ENVIRONMENT);
+		(code == CNI_ERROR_UNKNOWN_CONTAINER || code == CNI_ERROR_ENVIRONMENT));
 }
 
 static gboolean failure_set(CniIpam *ipam, const RdmadChildResult *result, GError **error)
