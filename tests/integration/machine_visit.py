@@ -168,6 +168,7 @@ class Visit:
             self.explained[name] = self.api("explain?device=" + quoted)
             if self.api("devices/" + quoted) != self.devices[name]:
                 self.wrong("devices/NAME differs from devices", name)
+        self.judge_devices()
         self.judge_pools()
         self.judge_doctor()
         self.judge_topology()
@@ -299,10 +300,29 @@ class Visit:
         reply = grant.reply
         if not reply.envs.get("RDMAD_ALLOCATION"):
             self.wrong("a grant without an allocation", resource["name"])
+        paths = [device.host_path for device in reply.devices]
+        if len(set(paths)) != len(paths):
+            self.wrong("a grant has a file twice", paths)
         if not any("/uverbs" in device.host_path for device in reply.devices) and not reply.cdi_devices:
             self.wrong("a grant without a device", f"{resource}: {reply}")
 
     # ---- what must be so ----
+
+    def judge_devices(self):
+        """Those with ports in the tree, and no others."""
+        path = os.path.join(self.root, "sys/class/infiniband")
+        there = set(os.listdir(path)) if os.path.isdir(path) else set()
+        for name in there - self.devices.keys():
+            if os.path.isdir(os.path.join(path, name, "ports/1")) and name.isascii() and name.isprintable():
+                self.wrong("a device is missing", name)
+        for name, device in self.devices.items():
+            if name.isascii() and name not in there:
+                self.wrong("a device is not there", name)
+            if len({port["number"] for port in device["ports"]}) != len(device["ports"]):
+                self.wrong("a port comes twice", name)
+        ids = [device["device_id"] for device in self.devices.values()]
+        if len(set(ids)) != len(ids):
+            self.wrong("two devices have one id", sorted(ids))
 
     def judge_pools(self):
         for resource in self.resources:
@@ -312,6 +332,9 @@ class Visit:
             selected = [device for device, one in members.items() if one["selected"]]
             if any(not one["selected"] and not one["reason"] for one in members.values()):
                 self.wrong("not selected, and no reason", name)
+            offered = self.kubelet.devices(name)
+            if any(numa is not None and not 0 <= numa < 1024 for _, numa in offered.values()):
+                self.wrong("kubelet gets a NUMA node that is none", offered)
             unhealthy = dict(text.rpartition(": ")[::2] for text in resource["unhealthy"])
             if not all(unhealthy.values()):
                 self.wrong("unhealthy, and no reason", resource["unhealthy"])
