@@ -186,7 +186,10 @@ class Visit:
                 self.wrong("a rescan changes a device", f"{name}: {self.devices.get(name)}, {again.get(name)}")
 
     def wait_scans(self, count):
+        end = time.monotonic() + PATIENCE
         while exposition.values(self.series, "rdmad_hardware_scans_total", result="ok")[0][1] < count:
+            if time.monotonic() > end:
+                raise Problem("no scan follows a rescan")
             time.sleep(0.01)
             self.pages()
 
