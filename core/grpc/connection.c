@@ -227,7 +227,7 @@ gboolean rdmad_grpc_connection_is_still(const RdmadGrpcConnection *c)
 	for (const GList *l = c->calls.head; l; l = l->next)
 		if (!rdmad_grpc_call_is_still(l->data))
 			return FALSE;
-	return rdmad_grpc_session_is_still(c->session);
+	return rdmad_grpc_session_is_silent(c->session) || rdmad_grpc_session_is_still(c->session);
 }
 
 json_t *rdmad_grpc_connection_save(RdmadGrpcConnection *c, int *fd)

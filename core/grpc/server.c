@@ -153,8 +153,13 @@ void rdmad_grpc_server_await_clients(RdmadGrpcServer *server, void (*left)(gpoin
 	server->drained = left;
 	server->drained_data = data;
 	server_stop_listening(server);
-	for (GList *l = server->connections.head; l; l = l->next)
-		rdmad_grpc_connection_thaw(l->data);
+	for (GList *l = server->connections.head; l; l = l->next) {
+		RdmadGrpcConnection *connection = l->data;
+
+		rdmad_grpc_connection_thaw(connection);
+		if (!connection->calls.length)
+			rdmad_grpc_connection_goaway(connection);
+	}
 	rdmad_grpc_server_left(server);
 }
 

@@ -517,6 +517,11 @@ void rdmad_grpc_session_thaw(RdmadGrpcSession *s)
 	rdmad_grpc_session_wake(s);
 }
 
+gboolean rdmad_grpc_session_is_silent(const RdmadGrpcSession *s)
+{
+	return s->preface != NULL;
+}
+
 gboolean rdmad_grpc_session_is_still(const RdmadGrpcSession *s)
 {
 	return !s->over && !s->stopping && !s->all_sent && !s->replay && session_is_paused(s) &&

@@ -63,6 +63,8 @@ typedef struct {
 void rdmad_grpc_session_freeze(RdmadGrpcSession *session);
 /* Reads again. */
 void rdmad_grpc_session_thaw(RdmadGrpcSession *session);
+/* Returns whether the peer has not begun to speak HTTP/2. */
+gboolean rdmad_grpc_session_is_silent(const RdmadGrpcSession *s);
 /* Returns whether the session is frozen and has written all output. */
 gboolean rdmad_grpc_session_is_still(const RdmadGrpcSession *session);
 /* Saves a still session.  Returns FALSE if no other process can resume it. */

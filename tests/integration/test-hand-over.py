@@ -419,7 +419,7 @@ class HandOverTest(Case):
                 self.wait_for(lambda: RAIL in self.kubelet.resources(), "other resource")
                 with socket.socket(socket.AF_UNIX) as half:
                     half.connect(self.endpoint().path)
-                    half.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4")
+                    half.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0" + b"\0\0\0\4")
                     self.ask("status")
                     self.take_over("handing over to")
                     asks.set()
@@ -504,6 +504,45 @@ class HandOverTest(Case):
                 self.kubelet.restart()
                 self.ready()
                 self.kubelet.allocate("ml/after", HCA, 1)
+
+
+class StopTest(Case):
+    """Nothing that a client does, or does not do, delays the end."""
+
+    def check_stops(self):
+        begun = time.monotonic()
+        daemon, self.daemon = self.daemon, None
+        daemon.send_signal(signal.SIGTERM)
+        yield
+        self.assertEqual(daemon.wait(PATIENCE), 0)
+        self.assertLess(time.monotonic() - begun, 2.5)
+
+    def test_kubelet_opens_its_stream_meanwhile(self):
+        run = Endpoint.run
+        for way in WAYS:
+            asks, registry = threading.Event(), way.get("registry", True)
+
+            def run_later(endpoint, asks=asks):
+                threading.Thread(target=lambda: asks.wait() and run(endpoint), daemon=True).start()
+
+            with self.part(**way), mock.patch.object(Endpoint, "run", run_later):
+                self.both(CONFIG % 100, **way)
+                self.wait_for(lambda: {HCA, RAIL} <= self.kubelet.resources().keys(), "connections")
+                for _ in self.check_stops():
+                    # The sockets are gone: streams are over, and there are calls only of connections that stay.
+                    self.wait_for(lambda registry=registry: not self.sockets("device-plugins") +
+                                  (self.sockets("plugins_registry") if registry else []), "end")
+                    asks.set()
+
+    def test_another_client_keeps_its_connection(self):
+        self.begin()
+        with socket.socket(socket.AF_UNIX) as silent, socket.socket(socket.AF_UNIX) as idle:
+            for client in silent, idle:
+                client.connect(self.endpoint().path)
+            idle.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
+            idle.recv(9)        # its SETTINGS
+            for _ in self.check_stops():
+                pass
 
 
 class KillTest(Case):

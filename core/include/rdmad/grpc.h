@@ -69,8 +69,8 @@ RDMAD_API RdmadGrpcServer *rdmad_grpc_server_new(RdmadLoop *loop, RdmadModule *o
 /* Does nothing if `server` is NULL. */
 RDMAD_API void rdmad_grpc_server_free(RdmadGrpcServer *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadGrpcServer, rdmad_grpc_server_free)
-/* Accepts no new connection, and calls `left` from the loop once the clients have closed theirs.  Calls
- * continue, also after freeze(). */
+/* Accepts no new connection, closes those without a call, and calls `left` from the loop once the clients have
+ * closed the others.  Calls continue, also after freeze(). */
 RDMAD_API void rdmad_grpc_server_await_clients(RdmadGrpcServer *server, void (*left)(gpointer data),
 					       gpointer data);
 /* Accepts no new call; open calls continue, also after freeze().  `drained` is called from the loop once no

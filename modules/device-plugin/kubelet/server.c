@@ -93,9 +93,15 @@ static void serve_list_and_watch(RdmadGrpcCall *call, const guint8 *message, gsi
 				 gpointer data)
 {
 	PluginServer *server = data;
-	Stream *stream = g_new0(Stream, 1);
+	Stream *stream;
 
 	log_call(server, "ListAndWatch");
+	/* Kubelet closes its connection when its stream has ended. */
+	if (server->left) {
+		rdmad_grpc_call_finish(call);
+		return;
+	}
+	stream = g_new0(Stream, 1);
 	stream->server = server;
 	stream->call = rdmad_grpc_call_ref(call);
 	g_ptr_array_add(server->streams, stream);
