@@ -52,12 +52,14 @@ _rdmad()
 	1:*)
 		words="$commands --config"
 		words+=" --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir --check"
-		words+=" --print-config --privileges --log-level --log-format --lock-wait --take-over --version --help"
+		words+=" --print-config --privileges --log-level --log-format --lock-wait --take-over --instance
+			--any-instance --version --help"
 		;;
 	*:devices | *:explain)
 		words="$common"
 		[[ $cur == -* ]] || words=$(_rdmad_devices "${COMP_WORDS[0]}")
 		;;
+	*:status) words="$common --instance" ;;
 	*:allocations) words="$common --refresh" ;;
 	*:attachments) words="$common --pod" ;;
 	*:events) words="$common --follow --lines --since --device --pod" ;;
@@ -73,7 +75,7 @@ _rdmad()
 	*:help) words="$commands" ;;
 	*:version) words="" ;;
 	*:-*) words="--config --module --module-dir --profile-dir --sysroot --run-dir --state-dir --kubelet-dir
-		--check --print-config --privileges --log-level --log-format --lock-wait --take-over" ;;
+		--check --print-config --privileges --log-level --log-format --lock-wait --take-over --instance --any-instance" ;;
 	*) words="$common" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -70,6 +70,17 @@ static void check_config(const RdmadServices *services, json_t *findings)
 			   services->config_path ?: "no file; defaults are in use");
 }
 
+static void check_instances(const RdmadServices *services, json_t *findings)
+{
+	for (guint i = 0; services->other_instances && services->other_instances[i]; i++)
+		doctor_say(
+			findings, RDMAD_FINDING_PROBLEM, "instance",
+			"a node has one rdmad: remove one of the two releases or units from this "
+			"node, or narrow its node selector",
+			"rdmad of %s waits for this node, which instance %s serves",
+			services->other_instances[i], services->instance);
+}
+
 static void check_listeners(const RdmadServices *services, json_t *findings)
 {
 	for (guint i = 0; i < rdmad_http_listener_count(services->http); i++) {
@@ -108,9 +119,9 @@ static void check_executor(const RdmadServices *services, json_t *findings)
 {
 	g_autofree char *lacks = NULL;
 
-	if (!services->executor_lacks)
+	if (!services->privileges.executor_lacks)
 		return;
-	lacks = rdmad_capabilities_text(services->executor_lacks);
+	lacks = rdmad_capabilities_text(services->privileges.executor_lacks);
 	doctor_say(findings, RDMAD_FINDING_PROBLEM, "executor",
 		   "`rdmad --privileges` tells what for; the package rdmad-cni, drop-ins of "
 		   "rdmad.service and the chart's `modules` give them",
@@ -156,6 +167,7 @@ void doctor_check_daemon(const RdmadServices *services, const DoctorFiles *files
 {
 	check_versions(files, findings);
 	check_config(services, findings);
+	check_instances(services, findings);
 	check_listeners(services, findings);
 	check_modules(services, findings);
 	check_executor(services, findings);

@@ -3,7 +3,8 @@
  * GET /livez, /readyz, /healthz: whether rdmad runs, and whether it can do its work
  *
  * The format is that of Kubernetes' components: "ok", or, with ?verbose or after a failure, a line
- * for each check; ?exclude=NAME ignores a check.  /healthz is the older name of /livez: a probe
+ * for each check; ?exclude=NAME ignores a check; ?instance=NAME fails if rdmad is of another instance:
+ * the probe of a pod that waits for the node reaches the rdmad that serves.  /healthz is the older name of /livez: a probe
  * that restarts rdmad must not fail because kubelet is away.
  */
 #include <rdmad/allocations.h>
@@ -87,8 +88,20 @@ static void add_module(Health *health, const RdmadModules *modules, guint index)
 		health_add(health, info.name, ready ? NULL : why);
 }
 
+static void add_instance(Health *health, const RdmadServices *services)
+{
+	const char *name = rdmad_http_request_query(health->request, "instance");
+	g_autofree char *why = NULL;
+
+	if (name && g_strcmp0(name, services->instance))
+		why = g_strdup_printf("the rdmad of this node is instance %s, not %s",
+				      services->instance, name);
+	health_add(health, "instance", why);
+}
+
 static void add_checks(Health *health, const RdmadServices *services)
 {
+	add_instance(health, services);
 	health_add(health, "hardware", rdmad_hardware_problem(services->hardware));
 	health_add(health, "run-dir", services->run_dir_problem);
 	health_add(health, "state", rdmad_allocations_problem(services->allocations));

@@ -179,6 +179,15 @@ static json_t *listeners_json(const RdmadHttp *http)
 	return array;
 }
 
+static json_t *texts_json(char *const *texts)
+{
+	json_t *array = json_array();
+
+	for (guint i = 0; texts && texts[i]; i++)
+		json_array_append_new(array, rdmad_json_string(texts[i]));
+	return array;
+}
+
 static GBytes *status_build(const RdmadServices *s, gconstpointer read)
 {
 	const gint64 uptime_us = rdmad_wall_us() - s->started_us;
@@ -188,11 +197,13 @@ static GBytes *status_build(const RdmadServices *s, gconstpointer read)
 	api_set(object, "pid", json_integer(getpid()));
 	api_set(object, "started", api_json_time(s->started_us));
 	api_set(object, "uptime_seconds", json_integer(MAX(uptime_us, 0) / G_USEC_PER_SEC));
+	api_set(object, "instance", rdmad_json_string(s->instance));
+	api_set(object, "other_instances", texts_json(s->other_instances));
 	api_set(object, "config", config_json(s));
 	api_set(object, "machine", machine_json(s, read));
 	api_set(object, "directories", directories_json(s));
 	api_set(object, "state_set_aside", rdmad_json_string(s->state_set_aside));
-	api_set(object, "seccomp", json_string(rdmad_seccomp_names[s->seccomp]));
+	api_set(object, "seccomp", json_string(rdmad_seccomp_names[s->privileges.seccomp]));
 	api_set(object, "listeners", listeners_json(s->http));
 	api_set(object, "modules", modules_json(s->modules));
 	api_set(object, "devices", devices_json(s));

@@ -187,6 +187,14 @@ void rdmad_message_peer_close(RdmadMessagePeer *peer)
 	g_free(peer);
 }
 
+int rdmad_message_peer_release(RdmadMessagePeer *peer)
+{
+	const int fd = rdmad_steal_fd(&peer->fd);
+
+	rdmad_message_peer_close(peer);
+	return fd;
+}
+
 static void peer_end(RdmadMessagePeer *peer)
 {
 	if (peer->known)

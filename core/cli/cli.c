@@ -23,7 +23,9 @@
 #define EXIT_USAGE     2
 
 static const Command commands[] = {
-	{ "status", "", "modules, devices and recent errors", "", COMMAND_ASKS, command_status },
+	{ "status", "", "modules, devices and recent errors",
+	  "\n      --instance NAME  exit with 1 if the rdmad that runs is of another instance",
+	  COMMAND_ASKS "I", command_status },
 	{ "devices", " [NAME]", "RDMA devices and their ports; with NAME, all of one", "",
 	  COMMAND_ASKS, command_devices },
 	{ "allocations", "", "which pod holds which devices",
@@ -72,6 +74,7 @@ static const struct option long_options[] = {
 	{ "resource-prefix", required_argument, NULL, 'p' },
 	{ "bundle", required_argument, NULL, 'b' },
 	{ "sysroot", required_argument, NULL, 'R' },
+	{ "instance", required_argument, NULL, 'I' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -202,6 +205,9 @@ static gboolean option_set(CommandOptions *options, int letter)
 		return TRUE;
 	case 'b':
 		options->bundle = optarg;
+		return TRUE;
+	case 'I':
+		options->instance = optarg;
 		return TRUE;
 	case 'R':
 		options->sysroot = optarg;

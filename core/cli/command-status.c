@@ -5,6 +5,7 @@
  * A module's status is printed generically: an array of objects is a table, anything else a line.
  */
 #include <rdmad/clock.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -26,6 +27,18 @@ static void write_line(GString *out, const char *label, const char *format, ...)
 	va_end(args);
 	escaped = rdmad_text_escape(text);
 	g_string_append_printf(out, "%-*s%s\n", LABEL_WIDTH, label, escaped);
+}
+
+static void write_instances(const json_t *status, GString *out)
+{
+	const json_t *other;
+	size_t i;
+
+	write_line(out, "instance", "%s", format_text(status, "instance") ?: "?");
+	json_array_foreach(json_object_get(status, "other_instances"), i, other)
+	{
+		write_line(out, "", "ANOTHER RDMAD WAITS: %s", json_string_value(other));
+	}
 }
 
 static void write_config(const json_t *status, gint64 now_us, GString *out)
@@ -238,6 +251,7 @@ void status_write(const json_t *status, gint64 now_us, gboolean verbose, GString
 
 	write_line(out, "rdmad", "%s, pid %s, up %s", format_text(status, "version") ?: "?",
 		   pid ?: "?", up);
+	write_instances(status, out);
 	write_config(status, now_us, out);
 	write_machine(status, out);
 	write_listeners(status, out);
@@ -248,6 +262,18 @@ void status_write(const json_t *status, gint64 now_us, gboolean verbose, GString
 	json_array_foreach(json_object_get(status, "modules"), i, module)
 		write_module(module, verbose, out);
 	write_recent_errors(status, now_us, out);
+}
+
+/* The control socket is that of the rdmad that serves the node, which may be another one. */
+static gboolean instance_check(const CommandOptions *options, const json_t *status)
+{
+	const char *serves = format_text(status, "instance");
+
+	if (!options->instance || !g_strcmp0(options->instance, serves))
+		return TRUE;
+	fprintf(stderr, "rdmad: the rdmad of this node is instance %s, not %s\n", serves ?: "?",
+		options->instance);
+	return FALSE;
 }
 
 int command_status(const CommandOptions *options)
@@ -264,6 +290,8 @@ int command_status(const CommandOptions *options)
 		status_write(answer, rdmad_wall_us(), options->verbose, out);
 		status = command_print(out);
 	}
+	if (!instance_check(options, answer))
+		status = 1;
 	json_decref(answer);
 	return status;
 }

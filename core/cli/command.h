@@ -27,6 +27,7 @@ typedef struct {
 	gboolean refresh;	/* allocations */
 	const char *key;	/* import-config */
 	const char *prefix;	/* import-config */
+	const char *instance;	/* status: the expected one, or NULL */
 	const char *bundle;	/* doctor: the file to create; NULL: none */
 	const char *sysroot;	/* doctor: the machine to record; NULL: this one */
 	const char *argument;	/* the first argument after the options, or NULL */

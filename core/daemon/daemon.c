@@ -8,10 +8,10 @@
  * The locks come before everything that another rdmad may still use.  A successor that waits for
  * them has only read its settings, loaded its modules, and rehearsed its start.
  *
- * A hand-over to a successor (succession.h, rdmad/hand-over.h) ends the daemon in the same order,
- * except for what the successor continues: the modules drain, their parts become still and are
- * handed over, everything is freed.  The empty process then waits for the signal to stop, so that
- * the service manager does not start it again.
+ * A hand-over to a successor (succession.h, rdmad/hand-over.h) ends a life of the daemon in the same
+ * order, except for what the successor continues: the modules drain, their parts become still and are
+ * handed over, everything is freed.  The process then begins its next life, in which it waits as any
+ * successor does, with the settings that it had.  The service manager would start it again if it ended.
  */
 #define RDMAD_LOG_TOPIC "daemon"
 
@@ -31,6 +31,7 @@
 #include "base/loop.h"
 #include "build-info.h"
 #include "module/host.h"
+#include "daemon/instance.h"
 #include "daemon/notify.h"
 #include "daemon/place.h"
 #include "daemon/privileges.h"
@@ -43,12 +44,19 @@
 #include "service/scanner.h"
 #include "service/state.h"
 
-#define LOCK_RETRY_MS 20 /* short, because no rdmad serves the node meanwhile */
-#define POLL_MS	      500
-#define SUCCESSOR_MS  10000 /* for the successor to take the locks */
-#define VACANT_MS     2000  /* for the successor of a successor to take them */
+#define LOCK_RETRY_MS 20  /* short, because no rdmad serves the node meanwhile */
+#define LOCK_POLL_MS  500 /* the end of the running rdmad closes the connection to it */
 #define DRAIN_MS      10000
 #define KEEP_RETRY_MS 5000 /* retry after the run directory could not be restored */
+
+/* What outlives a life of the daemon. */
+typedef struct {
+	const RdmadOptions *options;
+	RdmadSettings *settings; /* of the next life */
+	RdmadNotify *notify;
+	RdmadSuccession *succession;
+	RdmadPrivileges privileges;
+} Process;
 
 typedef struct {
 	const RdmadOptions *options;
@@ -62,7 +70,9 @@ typedef struct {
 	RdmadDirectoryWatch *run_watch;
 	RdmadEvent *keep_retry;
 	RdmadSuccession *succession;
-	gboolean ready; /* all modules have started */
+	RdmadInstance *instance;
+	gboolean follows; /* it has handed over in its life before */
+	gboolean ready;	  /* all modules have started */
 	gboolean stopping;
 	gboolean handing_over; /* to a successor */
 	gboolean handed_over;  /* drained: its parts go to the successor */
@@ -198,10 +208,12 @@ static void daemon_end(Daemon *d)
 static void daemon_hand_over(gpointer data)
 {
 	Daemon *d = data;
+	g_autofree char *to = NULL;
 
 	if (d->handing_over || d->stopping)
 		return;
-	rdmad_notice("handing over to rdmad pid %d", (int)rdmad_succession_pid(d->succession));
+	to = rdmad_instance_text(rdmad_succession_next(d->succession));
+	rdmad_notice("handing over to rdmad of %s", to);
 	rdmad_notify_status(d->notify, "handing over to another rdmad");
 	d->handing_over = TRUE;
 	rdmad_hand_over_begin(d->services->hand_over);
@@ -252,7 +264,7 @@ static void daemon_on_term(int signum, gpointer data)
 	rdmad_notify_send(d->notify, "STOPPING=1");
 	if (d->handing_over)
 		return; /* rdmad ends after the hand-over anyway */
-	if (d->ready && rdmad_succession_waits(d->succession)) {
+	if (d->ready && rdmad_succession_next(d->succession)) {
 		daemon_hand_over(d);
 		return;
 	}
@@ -340,12 +352,54 @@ static gboolean daemon_add_events(Daemon *d, GError **error)
 	return TRUE;
 }
 
+/* ---- other instances ---- */
+
+static void daemon_others_changed(gpointer data)
+{
+	Daemon *d = data;
+	g_autoptr(GPtrArray) others = rdmad_succession_others(d->succession);
+	g_autofree char *self = rdmad_instance_text(d->instance);
+	g_auto(GStrv) before = g_steal_pointer(&d->services->other_instances);
+	char **now = g_new0(char *, others->len + 1);
+
+	for (guint i = 0; i < others->len; i++) {
+		now[i] = rdmad_instance_text(others->pdata[i]);
+		if (!before || !g_strv_contains((const char *const *)before, now[i]))
+			rdmad_event_log_post(
+				d->services->event_log, RDMAD_LOG_WARNING, "other-instance", NULL,
+				"rdmad of %s waits for this node, which %s serves", now[i], self);
+	}
+	d->services->other_instances = now;
+	for (guint i = 0; before && before[i]; i++)
+		if (!g_strv_contains((const char *const *)now, before[i]))
+			rdmad_event_log_post(
+				d->services->event_log, RDMAD_LOG_NOTICE, "other-instance", NULL,
+				"rdmad of %s does not wait for this node any more", before[i]);
+}
+
+/* The modules and resources of the two may differ. */
+static void daemon_report_other(Daemon *d)
+{
+	const RdmadInstance *other = rdmad_succession_other(d->succession);
+	g_autofree char *before = other ? rdmad_instance_text(other) : NULL;
+	g_autofree char *self = rdmad_instance_text(d->instance);
+
+	if (other)
+		rdmad_event_log_post(d->services->event_log, RDMAD_LOG_WARNING, "other-instance",
+				     NULL, "rdmad of %s serves this node after %s", self, before);
+}
+
+static const RdmadSuccessionOps succession_ops = { daemon_hand_over, daemon_others_changed };
+
 /* ---- life cycle ---- */
 
 static void daemon_report_waiting(Daemon *d, pid_t holder)
 {
-	rdmad_notice("waiting for rdmad pid %d to end, %u s at most", (int)holder,
-		     d->options->lock_wait_s);
+	if (d->follows)
+		rdmad_notice("waiting for rdmad pid %d to end", (int)holder);
+	else
+		rdmad_notice("waiting for rdmad pid %d to end, %u s at most", (int)holder,
+			     d->options->lock_wait_s);
 	rdmad_notify_status(d->notify, "waiting for rdmad pid %d to end", (int)holder);
 }
 
@@ -357,10 +411,29 @@ static void daemon_receive_rest(Daemon *d)
 	rdmad_succession_judge(d->succession, rdmad_place_predecessor(d->place));
 }
 
+static gboolean daemon_may_wait(const Daemon *d, gint64 end_us, const GError *problem)
+{
+	return g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY) &&
+	       (d->follows || rdmad_now_us() < end_us);
+}
+
+/* The running rdmad tells its end to those that it knows. */
+static void daemon_wait(Daemon *d, gint64 end_us)
+{
+	const gint64 left_ms =
+		d->follows ? LOCK_POLL_MS : MAX((end_us - rdmad_now_us()) / 1000 + 1, 0);
+
+	rdmad_event_arm(d->lock_retry, rdmad_succession_is_known(d->succession)
+					       ? (guint)MIN(LOCK_POLL_MS, left_ms)
+					       : LOCK_RETRY_MS);
+	rdmad_loop_turn(d->services->loop);
+}
+
 /* Returns TRUE also after a signal to stop. */
 static gboolean daemon_take_place(Daemon *d, GError **error)
 {
-	const gint64 end = rdmad_now_us() + d->options->lock_wait_s * G_USEC_PER_SEC;
+	const gint64 end_us = rdmad_now_us() + d->options->lock_wait_s * G_USEC_PER_SEC;
+	const gboolean now = d->options->take_over && !d->follows;
 	gboolean reported = FALSE;
 
 	while (!d->stopping) {
@@ -371,28 +444,29 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 			daemon_receive_rest(d);
 			return TRUE;
 		}
-		if (!g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_BUSY) ||
-		    rdmad_now_us() >= end) {
+		if (!daemon_may_wait(d, end_us, problem)) {
 			g_propagate_error(error, g_steal_pointer(&problem));
 			return FALSE;
 		}
 		/* A signal to stop may have come during the rehearsal: one turn before the request. */
-		if (reported)
-			rdmad_succession_ask(d->succession, &holder, d->options->take_over);
-		else
-			daemon_report_waiting(d, holder.pid);
-		rdmad_event_arm(d->lock_retry, reported ? LOCK_RETRY_MS : 0);
+		if (reported) {
+			rdmad_succession_ask(d->succession, &holder, now, d->options->any_instance);
+			daemon_wait(d, end_us);
+			continue;
+		}
+		daemon_report_waiting(d, holder.pid);
 		reported = TRUE;
+		rdmad_event_arm(d->lock_retry, 0);
 		rdmad_loop_turn(d->services->loop);
 	}
 	return TRUE;
 }
 
-/* Rehearses the start before the predecessor hands over: otherwise a failed start would leave the
- * node without rdmad. */
+/* Rehearses the start before the predecessor hands over, because the start interrupts the service.  A life that
+ * follows has been rehearsed by the one before. */
 static int daemon_rehearse(Daemon *d, GError **error)
 {
-	if (!rdmad_place_is_held(d->place))
+	if (d->follows || !rdmad_place_is_held(d->place))
 		return 0;
 	return rdmad_daemon_rehearse(d->settings, d->options, error);
 }
@@ -402,7 +476,7 @@ static void daemon_serve_successors(Daemon *d)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!rdmad_succession_serve(d->succession, daemon_hand_over, d, &error))
+	if (!rdmad_succession_serve(d->succession, &succession_ops, d, &error))
 		rdmad_warn("cannot hand over to a successor: %s", error->message);
 }
 
@@ -410,11 +484,12 @@ static gboolean daemon_start(Daemon *d, GError **error)
 {
 	if (!rdmad_services_start(d->services, error) ||
 	    !rdmad_modules_start(d->services->modules, error) ||
-	    !rdmad_keeper_close_list(d->services->keeper, error))
+	    !rdmad_keeper_close_list(d->services->privileges.keeper, error))
 		return FALSE;
 	rdmad_services_ask_kubelet(d->services);
 	rdmad_hand_over_settle(d->services->hand_over);
 	daemon_watch_run_dir(d);
+	daemon_report_other(d);
 	daemon_serve_successors(d);
 	d->ready = TRUE;
 	rdmad_notice("rdmad " RDMAD_VERSION " is ready");
@@ -449,7 +524,7 @@ static void daemon_keeper_ended(int fd, RdmadIo ready, gpointer data)
 
 static gboolean daemon_watch_keeper(Daemon *d, GError **error)
 {
-	const RdmadKeeper *keeper = d->services->keeper;
+	const RdmadKeeper *keeper = d->services->privileges.keeper;
 
 	return !keeper || rdmad_loop_add_io(d->services->loop, NULL, rdmad_keeper_fd(keeper),
 					    RDMAD_IO_READ, daemon_keeper_ended, d, error) != NULL;
@@ -462,8 +537,8 @@ static int daemon_run(Daemon *d, GError **error)
 
 	if (!services || !daemon_add_events(d, error))
 		return RDMAD_EXIT_FAILURE;
-	d->succession =
-		rdmad_succession_new(services->loop, services->hand_over, d->settings->run_dir);
+	rdmad_succession_attach(d->succession, services->loop, services->hand_over, d->instance,
+				d->place);
 	if (!rdmad_modules_load(services->modules, d->settings->modules, d->settings->module_dir,
 				error))
 		return rdmad_daemon_status(*error);
@@ -495,82 +570,75 @@ static void daemon_clear(Daemon *d)
 	if (d->services)
 		rdmad_modules_stop(d->services->modules);
 	rdmad_directory_watch_free(d->run_watch);
-	rdmad_succession_free(d->succession);
+	rdmad_succession_detach(d->succession);
 	rdmad_services_free(d->services); /* frees all events too */
-	daemon_set_settings(d, NULL);
-	rdmad_settings_free(d->started);
+	rdmad_succession_pass(d->succession, d->instance, d->place, d->signaled);
 	rdmad_place_free(d->place);
+	rdmad_instance_free(d->instance);
 }
 
-/* Returns the process of the successor, 0: in another PID namespace, -1: it has ended. */
-static pid_t daemon_successor(const Daemon *d)
+/* The settings of a reload stay, without those that have no effect before a restart. */
+static RdmadSettings *daemon_take_settings(Daemon *d)
 {
-	return d->succession && rdmad_succession_waits(d->succession)
-		       ? rdmad_succession_pid(d->succession)
-		       : -1;
-}
+	RdmadSettings *settings = d->settings;
 
-static gboolean successor_has_ended(pid_t successor)
-{
-	return successor < 0 || (successor > 0 && kill(successor, 0) < 0 && errno == ESRCH);
-}
-
-static void watchdog_feed(RdmadNotify *notify, gint64 *due_us)
-{
-	const guint interval_ms = rdmad_notify_watchdog_ms(notify);
-	const gint64 now_us = rdmad_now_us();
-
-	if (!interval_ms || now_us < *due_us)
-		return;
-	rdmad_notify_send(notify, "WATCHDOG=1");
-	*due_us = now_us + interval_ms * 1000ll;
-}
-
-/* Waits for a signal to stop while the successor runs.  If this process ended, its service manager
- * would restart it, and the new process would take everything back. */
-static int daemon_wait_for_signal(RdmadNotify *notify, const char *run_dir, const char *state_dir,
-				  pid_t successor)
-{
-	const guint poll_ms = MIN(POLL_MS, rdmad_notify_watchdog_ms(notify) ?: POLL_MS);
-	/* A short pause at first: a failing start holds the locks only for some ten
-	 * milliseconds. */
-	struct timespec pause = { .tv_nsec = LOCK_RETRY_MS / 4 * 1000000L };
-	RdmadPlace *place = rdmad_place_new(run_dir, state_dir);
-	gint64 late_us = rdmad_now_us() + SUCCESSOR_MS * 1000;
-	gint64 feed_us = 0;
-	gboolean is_alone = FALSE, is_signaled = FALSE;
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	rdmad_notice("handed over; waiting for the signal to stop");
-	rdmad_notify_status(notify, "handed over; waiting for the signal to stop");
-	while (!is_alone && !is_signaled) {
-		watchdog_feed(notify, &feed_us);
-		is_signaled = sigtimedwait(&set, NULL, &pause) > 0;
-		if (!rdmad_place_is_held(place)) {
-			is_alone = successor_has_ended(successor) || rdmad_now_us() > late_us;
-		} else {
-			/* The locks may go on to others, by another hand-over. */
-			successor = 0;
-			late_us = rdmad_now_us() + VACANT_MS * 1000;
-			pause.tv_nsec = poll_ms * 1000000L;
-		}
+	if (settings != d->started) {
+		rdmad_settings_keep(settings, d->started);
+		rdmad_settings_free(d->started);
 	}
-	rdmad_place_free(place);
-	if (is_signaled)
-		return 0;
-	rdmad_err("the successor of this rdmad has ended; start this one again");
-	return RDMAD_EXIT_FAILURE;
+	return settings;
+}
+
+/* Returns the status, and in `again` whether the process has handed over and begins another life. */
+static int process_live(Process *process, gboolean *again, GError **error)
+{
+	Daemon d = { .options = process->options,
+		     .settings = process->settings,
+		     .started = process->settings,
+		     .notify = process->notify,
+		     .succession = process->succession,
+		     .follows = *again };
+	int status;
+
+	d.place = rdmad_place_new(d.settings->run_dir, d.settings->state_dir);
+	d.instance = rdmad_instance_new(d.settings->instance, d.settings->path,
+					rdmad_place_self(d.place));
+	d.services = rdmad_services_new(error);
+	if (d.services) {
+		d.services->instance = g_strdup(d.settings->instance);
+		d.services->privileges = process->privileges;
+		process->privileges.keeper = NULL;
+	}
+	status = daemon_run(&d, error);
+	*again = d.handed_over && status == 0 && !d.signaled;
+	if (*again) {
+		process->privileges = d.services->privileges;
+		d.services->privileges.keeper = NULL;
+	}
+	daemon_clear(&d);
+	process->settings = daemon_take_settings(&d);
+	return status;
+}
+
+static int process_run(Process *process, GError **error)
+{
+	gboolean again = FALSE;
+	int status;
+
+	do {
+		status = process_live(process, &again, error);
+		if (again) {
+			rdmad_notice("handed over; waiting to follow");
+			rdmad_notify_status(process->notify, "handed over; waiting to follow");
+			malloc_trim(0);
+		}
+	} while (again);
+	return status;
 }
 
 int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 {
-	Daemon d = { .options = options };
-	g_autofree char *run_dir = NULL, *state_dir = NULL;
-	pid_t successor;
-	gboolean stays;
+	Process process = { .options = options };
 	int status;
 
 	daemon_block_signals();
@@ -583,24 +651,17 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error)
 	 * the memory of later ones (19 MiB instead of 14 after scrapes of 512 ports).  Costs no
 	 * time. */
 	mallopt(M_MMAP_THRESHOLD, 256 << 10);
-	d.settings = d.started = rdmad_settings_load(options, error);
-	if (!d.settings)
+	process.settings = rdmad_settings_load(options, error);
+	if (!process.settings)
 		return rdmad_daemon_status(*error);
-	rdmad_settings_apply_log(d.settings);
+	rdmad_settings_apply_log(process.settings);
 	rdmad_log_redirect_glib();
-	d.notify = rdmad_notify_new();
-	d.place = rdmad_place_new(d.settings->run_dir, d.settings->state_dir);
-	d.services = rdmad_services_new(error);
-	status = daemon_run(&d, error);
-	stays = d.handed_over && status == 0 && !d.signaled;
-	successor = daemon_successor(&d);
-	/* Directories of a reload have no effect before a restart. */
-	run_dir = g_strdup(d.started->run_dir);
-	state_dir = g_strdup(d.started->state_dir);
-	daemon_clear(&d);
-	if (stays)
-		status = daemon_wait_for_signal(d.notify, run_dir, state_dir, successor);
-	rdmad_notify_free(d.notify);
+	process.notify = rdmad_notify_new();
+	process.succession = rdmad_succession_new(process.settings->run_dir);
+	status = process_run(&process, error);
+	rdmad_succession_free(process.succession);
+	rdmad_settings_free(process.settings);
+	rdmad_notify_free(process.notify);
 	if (status == 0)
 		rdmad_notice("rdmad has ended");
 	return status;

@@ -83,6 +83,13 @@ int rdmad_lock_try(const char *path, const RdmadLockHolder *self, RdmadLockHolde
 	return -1;
 }
 
+gboolean rdmad_lock_adopt(int fd, const char *path, const RdmadLockHolder *self,
+			  RdmadLockHolder *holder, GError **error)
+{
+	*holder = lock_read_holder(fd);
+	return lock_write_holder(fd, path, self, error);
+}
+
 /* A reader with a shared lock does not disturb others; a client of the exclusive lock tries again.
  * After another error (EMFILE, EACCES, EIO) a process may hold the lock. */
 gboolean rdmad_lock_is_held(const char *path)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "build-info.h"
+#include "daemon/instance.h"
 
 #define LOCK_WAIT_DEFAULT_S 60
 #define LOCK_WAIT_MAX_S	    86400
@@ -27,6 +28,8 @@ enum { /* options without a letter */
        OPT_LOG_FORMAT,
        OPT_LOCK_WAIT,
        OPT_TAKE_OVER,
+       OPT_INSTANCE,
+       OPT_ANY_INSTANCE,
 };
 
 static const char short_options[] = ":c:m:hV";
@@ -47,6 +50,8 @@ static const struct option long_options[] = {
 	{ "log-format", required_argument, NULL, OPT_LOG_FORMAT },
 	{ "lock-wait", required_argument, NULL, OPT_LOCK_WAIT },
 	{ "take-over", no_argument, NULL, OPT_TAKE_OVER },
+	{ "instance", required_argument, NULL, OPT_INSTANCE },
+	{ "any-instance", no_argument, NULL, OPT_ANY_INSTANCE },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL },
@@ -73,6 +78,8 @@ static const char help[] =
 	"      --log-format F     auto, text, json or journal (auto)\n"
 	"      --lock-wait SECS   wait so long for another rdmad to end; 0: not at all (60)\n"
 	"      --take-over        have another rdmad that runs give over to this one\n"
+	"      --instance NAME    an rdmad gives over to others of this name (--config, --module)\n"
+	"      --any-instance     have an rdmad of another instance give over too\n"
 	"  -V, --version          print the version, and end\n"
 	"  -h, --help             print this, and end\n"
 	"\n"
@@ -151,6 +158,17 @@ static gboolean set_lock_wait(guint *where, const char *value, GError **error)
 	return TRUE;
 }
 
+static gboolean set_instance(char **where, const char *value, GError **error)
+{
+	g_autoptr(GError) problem = NULL;
+
+	if (!rdmad_instance_name_check(value, &problem))
+		return options_error(error, "--instance: %s", problem->message);
+	g_free(*where);
+	*where = g_strdup(value);
+	return TRUE;
+}
+
 static gboolean add_module(GPtrArray *modules, const char *name, GError **error)
 {
 	if (!rdmad_module_name_valid(name))
@@ -194,6 +212,11 @@ static gboolean options_set(RdmadOptions *options, GPtrArray *modules, int optio
 		return set_lock_wait(&options->lock_wait_s, value, error);
 	case OPT_TAKE_OVER:
 		options->take_over = TRUE;
+		return TRUE;
+	case OPT_INSTANCE:
+		return set_instance(&options->instance, value, error);
+	case OPT_ANY_INSTANCE:
+		options->any_instance = TRUE;
 		return TRUE;
 	default:
 		g_assert_not_reached();
@@ -309,5 +332,6 @@ void rdmad_options_free(RdmadOptions *options)
 	g_free(options->run_dir);
 	g_free(options->state_dir);
 	g_free(options->kubelet_dir);
+	g_free(options->instance);
 	g_free(options);
 }

@@ -21,8 +21,10 @@ typedef struct {
 	char *module_dir, *profile_dir, *sysroot, *run_dir, *state_dir, *kubelet_dir;
 	int log_level;	/* RdmadLogLevel */
 	int log_format; /* RdmadLogFormat */
+	char *instance;
 	guint lock_wait_s;
-	gboolean take_over; /* from a running rdmad */
+	gboolean take_over;    /* from a running rdmad */
+	gboolean any_instance; /* of another instance too */
 } RdmadOptions;
 
 /* RDMAD_ERROR_INVALID has a message for the user. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define RDMAD_LOG_TOPIC "daemon"
+
 #include "daemon/place.h"
 
 #include <rdmad/fd.h>
+#include <rdmad/log.h>
 #include <sys/stat.h>
 
 #include "base/directory.h"
@@ -18,6 +21,7 @@ typedef struct {
 struct RdmadPlace {
 	RdmadLockHolder self;
 	Directory run, state;
+	gboolean is_kept; /* both were locked */
 };
 
 static Directory directory_of(const char *path, mode_t mode, const char *lock)
@@ -39,7 +43,7 @@ static void directory_clear(Directory *directory)
 
 RdmadPlace *rdmad_place_new(const char *run_dir, const char *state_dir)
 {
-	RdmadPlace *place = g_new(RdmadPlace, 1);
+	RdmadPlace *place = g_new0(RdmadPlace, 1);
 
 	place->self = rdmad_lock_holder_new();
 	place->run = directory_of(run_dir, rdmad_run_dir_mode(run_dir), "rdmad.lock");
@@ -61,7 +65,7 @@ static gboolean lock_is_in_place(const Directory *directory)
 {
 	struct stat held, now;
 
-	if (directory->lock < 0 || fstat(directory->lock, &held) < 0)
+	if (!directory->path || directory->lock < 0 || fstat(directory->lock, &held) < 0)
 		return FALSE;
 	if (lstat(directory->lock_path, &now) < 0)
 		return errno != ENOENT;
@@ -93,6 +97,42 @@ static gboolean directory_is_held(const Directory *directory)
 	return directory->path && rdmad_lock_is_held(directory->lock_path);
 }
 
+guint rdmad_place_locks(const RdmadPlace *place, int *fds)
+{
+	guint n = 0;
+
+	if (place->run.lock >= 0)
+		fds[n++] = place->run.lock;
+	if (place->state.lock >= 0)
+		fds[n++] = place->state.lock;
+	return n;
+}
+
+/* Takes `fd` over if it is the lock of the directory. */
+static void directory_adopt(Directory *directory, int *fd, const RdmadLockHolder *self)
+{
+	rdmad_autofd int lock = directory->lock;
+	g_autoptr(GError) error = NULL;
+
+	directory->lock = *fd;
+	if (!lock_is_in_place(directory)) {
+		directory->lock = rdmad_steal_fd(&lock);
+		return;
+	}
+	*fd = -1;
+	if (!rdmad_lock_adopt(directory->lock, directory->lock_path, self, &directory->before,
+			      &error))
+		rdmad_warn("%s", error->message);
+}
+
+void rdmad_place_adopt(RdmadPlace *place, int *fds, guint n_fds)
+{
+	for (guint i = 0; i < n_fds; i++) {
+		directory_adopt(&place->run, &fds[i], &place->self);
+		directory_adopt(&place->state, &fds[i], &place->self);
+	}
+}
+
 gboolean rdmad_place_is_held(const RdmadPlace *place)
 {
 	return directory_is_held(&place->run) || directory_is_held(&place->state);
@@ -101,8 +141,18 @@ gboolean rdmad_place_is_held(const RdmadPlace *place)
 gboolean rdmad_place_keep(RdmadPlace *place, RdmadLockHolder *holder, GError **error)
 {
 	/* Both are locked, because another rdmad may share only one of the directories. */
-	return directory_keep(&place->run, &place->self, holder, error) &&
-	       directory_keep(&place->state, &place->self, holder, error);
+	if (directory_keep(&place->run, &place->self, holder, error) &&
+	    directory_keep(&place->state, &place->self, holder, error))
+		return place->is_kept = TRUE;
+	/* The one that serves makes its run directory again, and locks it, if that was removed. */
+	if (!place->is_kept)
+		rdmad_clear_fd(&place->run.lock);
+	return FALSE;
+}
+
+const RdmadLockHolder *rdmad_place_self(const RdmadPlace *place)
+{
+	return &place->self;
 }
 
 const RdmadLockHolder *rdmad_place_predecessor(const RdmadPlace *place)

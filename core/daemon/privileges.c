@@ -13,13 +13,13 @@
 #include "network/keeper.h"
 
 /* A kernel without seccomp is only logged. */
-static gboolean calls_limit(RdmadServices *services, RdmadSeccomp seccomp, GError **error)
+static gboolean calls_limit(RdmadPrivileges *privileges, RdmadSeccomp seccomp, GError **error)
 {
 	const RdmadSeccompProcess process =
-		services->runs_programs ? RDMAD_SECCOMP_PROGRAMS : RDMAD_SECCOMP_DAEMON;
+		privileges->runs_programs ? RDMAD_SECCOMP_PROGRAMS : RDMAD_SECCOMP_DAEMON;
 	GError *problem = NULL;
 
-	services->seccomp = seccomp;
+	privileges->seccomp = seccomp;
 	if (rdmad_seccomp_install(seccomp, process, &problem))
 		return TRUE;
 	if (!g_error_matches(problem, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE)) {
@@ -29,7 +29,7 @@ static gboolean calls_limit(RdmadServices *services, RdmadSeccomp seccomp, GErro
 	}
 	rdmad_warn("%s", problem->message);
 	g_error_free(problem);
-	services->seccomp = RDMAD_SECCOMP_OFF;
+	privileges->seccomp = RDMAD_SECCOMP_OFF;
 	return TRUE;
 }
 
@@ -37,23 +37,26 @@ gboolean rdmad_privileges_give_up(RdmadServices *services, RdmadSeccomp seccomp,
 {
 	const guint64 daemon = rdmad_modules_capabilities(services->modules, FALSE);
 	const guint64 executor = rdmad_modules_capabilities(services->modules, TRUE);
+	RdmadPrivileges *privileges = &services->privileges;
 
-	services->executor_lacks = executor & ~rdmad_capabilities_permitted();
-	if (services->executor_lacks) {
-		g_autofree char *text = rdmad_capabilities_text(services->executor_lacks);
+	if (privileges->is_limited)
+		return TRUE;
+	privileges->executor_lacks = executor & ~rdmad_capabilities_permitted();
+	if (privileges->executor_lacks) {
+		g_autofree char *text = rdmad_capabilities_text(privileges->executor_lacks);
 
 		rdmad_warn("rdmad has no %s, which its executor needs", text);
 	}
 	if (executor) {
-		services->keeper = rdmad_keeper_new(executor, seccomp, error);
-		if (!services->keeper)
+		privileges->keeper = rdmad_keeper_new(executor, seccomp, error);
+		if (!privileges->keeper)
 			return FALSE;
 	}
-	services->capabilities = daemon;
-	services->executor_capabilities = executor;
-	services->runs_programs = rdmad_modules_run_programs(services->modules);
-	services->is_limited = TRUE;
-	return rdmad_capabilities_limit(daemon, error) && calls_limit(services, seccomp, error);
+	privileges->capabilities = daemon;
+	privileges->executor_capabilities = executor;
+	privileges->runs_programs = rdmad_modules_run_programs(services->modules);
+	privileges->is_limited = TRUE;
+	return rdmad_capabilities_limit(daemon, error) && calls_limit(privileges, seccomp, error);
 }
 
 /* ---- printing ---- */

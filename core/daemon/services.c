@@ -198,13 +198,15 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_workers_free(services->workers);
 	rdmad_sysroot_free(services->sysroot); /* used by jobs until here */
 	rdmad_loop_free(services->loop);
-	rdmad_keeper_free(services->keeper);
+	rdmad_keeper_free(services->privileges.keeper);
 	rdmad_stats_free(services->stats);
 	g_free(services->run_dir);
 	g_free(services->state_dir);
 	g_free(services->kubelet_dir);
 	g_free(services->module_dir);
 	g_free(services->config_path);
+	g_free(services->instance);
+	g_strfreev(services->other_instances);
 	g_free(services->config_error);
 	g_free(services->run_dir_problem);
 	g_free(services->state_set_aside);

@@ -11,6 +11,7 @@
  *	http = { max_connections = 64; idle_timeout = "30s"; max_header = "16K"; max_body = "1M";
  *		 hosts = ( ); };
  *	seccomp = "enforce";			"log", "off": system calls that are not expected
+ *	instance = "kube-system/rdmad";		see instance.h
  *	profile = "vke";			overridden by this file; see rdmad_config_load()
  *	include = "conf.d";			directory of more files, beside this one
  *	modules = { ... };			see settings-modules.c
@@ -24,6 +25,7 @@
 
 #include "base/default-dirs.h"
 #include "build-info.h"
+#include "daemon/instance.h"
 #include "daemon/settings-attributes.h"
 #include "daemon/settings-modules.h"
 
@@ -36,7 +38,7 @@ static const char *const level_names[] = { "error", "warning", "notice", "info",
 typedef struct {
 	RdmadConfigNode *log, *kubelet, *http, *attributes, *modules;
 	char *include; /* merged by rdmad_config_load() */
-	char *run_dir, *state_dir, *module_dir;
+	char *run_dir, *state_dir, *module_dir, *instance;
 	int seccomp;
 } RootKeys;
 
@@ -74,6 +76,10 @@ static const RdmadConfigField root_fields[] = {
 	RDMAD_CONFIG_GROUP_FIELD("modules", RootKeys, modules),
 	RDMAD_CONFIG_ENUM_FIELD("seccomp", RootKeys, seccomp, rdmad_seccomp_names),
 	RDMAD_CONFIG_STRING_FIELD("include", RootKeys, include),
+	{ .key = "instance",
+	  .type = RDMAD_CONFIG_STRING,
+	  .offset = G_STRUCT_OFFSET(RootKeys, instance),
+	  .check = rdmad_instance_name_check },
 	DIRECTORY_FIELD("run_dir", RootKeys, run_dir),
 	DIRECTORY_FIELD("state_dir", RootKeys, state_dir),
 	DIRECTORY_FIELD("module_dir", RootKeys, module_dir),
@@ -178,6 +184,7 @@ static gboolean settings_read_root(RdmadSettings *settings, RootKeys *keys, GErr
 	keys->seccomp = (int)rdmad_seccomp_default();
 	ok = rdmad_config_parse(root, root_fields, keys, error);
 	settings->seccomp = keys->seccomp;
+	settings->instance = keys->instance;
 	settings->run_dir = g_canonicalize_filename(keys->run_dir, "/");
 	if (keys->state_dir)
 		settings->state_dir = g_canonicalize_filename(keys->state_dir, "/");
@@ -251,6 +258,9 @@ static void settings_apply_options(RdmadSettings *settings, const RdmadOptions *
 	replace_string(&settings->state_dir, options->state_dir);
 	replace_string(&settings->module_dir, options->module_dir);
 	replace_string(&settings->kubelet_dir, options->kubelet_dir);
+	replace_string(&settings->instance, options->instance);
+	if (!settings->instance)
+		settings->instance = rdmad_instance_default_name(settings->path, options->modules);
 	if (options->log_level >= 0)
 		settings->log_level = options->log_level;
 	if (options->log_format >= 0)
@@ -282,6 +292,7 @@ void rdmad_settings_free(RdmadSettings *settings)
 	g_free(settings->kubelet_dir);
 	g_strfreev(settings->http_hosts);
 	g_free(settings->path);
+	g_free(settings->instance);
 	rdmad_config_free(settings->config);
 	g_free(settings);
 }
@@ -297,6 +308,17 @@ static gboolean limits_equal(const RdmadHttpLimits *a, const RdmadHttpLimits *b)
 	       a->max_header == b->max_header && a->max_body == b->max_body;
 }
 
+void rdmad_settings_keep(RdmadSettings *now, const RdmadSettings *before)
+{
+	replace_string(&now->run_dir, before->run_dir);
+	g_free(now->state_dir);
+	now->state_dir = g_strdup(before->state_dir);
+	replace_string(&now->kubelet_dir, before->kubelet_dir);
+	replace_string(&now->instance, before->instance);
+	now->seccomp = before->seccomp;
+	now->http = before->http;
+}
+
 char *rdmad_settings_need_restart(const RdmadSettings *before, const RdmadSettings *now)
 {
 	g_autoptr(GString) keys = g_string_new(NULL);
@@ -309,6 +331,8 @@ char *rdmad_settings_need_restart(const RdmadSettings *before, const RdmadSettin
 		g_string_append(keys, ", kubelet.root_dir");
 	if (before->seccomp != now->seccomp)
 		g_string_append(keys, ", seccomp");
+	if (strcmp(before->instance, now->instance))
+		g_string_append(keys, ", instance");
 	if (!limits_equal(&before->http, &now->http) ||
 	    !g_strv_equal((const char *const *)before->http_hosts,
 			  (const char *const *)now->http_hosts))

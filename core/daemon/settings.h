@@ -15,7 +15,8 @@
 
 typedef struct {
 	RdmadConfig *config;
-	char *path; /* NULL: no file */
+	char *path;	/* NULL: no file */
+	char *instance; /* see instance.h */
 	RdmadLogLevel log_level;
 	RdmadLogFormat log_format;
 	GHashTable *log_topics; /* topic -> GINT_TO_POINTER(RdmadLogLevel) */
@@ -36,5 +37,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadSettings, rdmad_settings_free)
 
 /* Applies the settings to the log. */
 void rdmad_settings_apply_log(const RdmadSettings *settings);
+/* Gives `now` the values of `before` that need a restart. */
+void rdmad_settings_keep(RdmadSettings *now, const RdmadSettings *before);
 /* Returns the keys whose changes in `now` need a restart ("run_dir, http"), or NULL. */
 char *rdmad_settings_need_restart(const RdmadSettings *before, const RdmadSettings *now);

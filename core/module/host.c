@@ -186,11 +186,11 @@ void rdmad_modules_foreach_capability(const RdmadModules *modules,
 static gboolean class_is_allowed(const RdmadServices *services, const RdmadModuleClass *klass,
 				 GError **error)
 {
-	if (!services->is_limited ||
-	    (!(capabilities_mask(klass->capabilities) & ~services->capabilities) &&
+	if (!services->privileges.is_limited ||
+	    (!(capabilities_mask(klass->capabilities) & ~services->privileges.capabilities) &&
 	     !(capabilities_mask(klass->executor_capabilities) &
-	       ~services->executor_capabilities) &&
-	     klass->runs_programs <= services->runs_programs))
+	       ~services->privileges.executor_capabilities) &&
+	     klass->runs_programs <= services->privileges.runs_programs))
 		return TRUE;
 	g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG,
 		    "module %s needs capabilities or calls that rdmad has given up: restart it",

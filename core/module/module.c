@@ -275,7 +275,7 @@ const RdmadSysroot *rdmad_module_sysroot(RdmadModule *module)
 
 RdmadKeeper *rdmad_module_keeper(RdmadModule *module)
 {
-	return module->services->keeper;
+	return module->services->privileges.keeper;
 }
 
 const char *rdmad_module_run_dir(const RdmadModule *module)

@@ -402,6 +402,15 @@ class Monitoring(unittest.TestCase):
         self.assertIn(endpoint["port"], [port["name"] for port in pod.main["ports"]])
         self.assertFalse([step for step in endpoint["relabelings"] if step.get("targetLabel") == "__address__"])
 
+    def test_a_pod_of_another_release_is_another_instance(self):
+        for modules in (), ("metrics",):
+            pod = Pod(*on("cni", *modules))
+            arguments = pod.main["args"]
+            name = arguments[arguments.index("--instance") + 1]
+            self.assertEqual(name, "kube-system/rdmad")
+            self.assertIn("instance=kube-system%2Frdmad" if modules else name, json.dumps(pod.main["readinessProbe"]))
+            self.assertNotIn("rdmad%2F", json.dumps(pod.main["livenessProbe"]), "one that waits is not restarted")
+
     def test_a_pod_that_has_no_run_directory_is_never_beside_another(self):
         """It cannot give over the port."""
         pod = Pod(*on("metrics"))

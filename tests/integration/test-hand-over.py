@@ -6,7 +6,6 @@ usage: test-hand-over.py RDMAD MODULE-DIR [TEST...]
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import signal
@@ -318,20 +317,22 @@ class HandOverTest(Case):
         self.wait_for(lambda: self.serving() == self.daemon.pid, "second")
         self.wait_ready(100)
 
-    def test_one_that_has_failed_to_start_is_followed_at_once(self):
+    def test_one_that_fails_to_start_is_not_noticed(self):
         self.begin()
-        old, port = self.daemon, free_port()
+        old, port, before = self.daemon, free_port(), self.endpoint()
         old.send_signal(signal.SIGSTOP)     # nothing is handed over until the port is taken
         self.daemon = None
-        new = self.spawn_daemon(self.LISTENS % port, "--take-over", modules=())
+        new = self.spawn_daemon(self.LISTENS % port, "--take-over", "--module=device-plugin", "--module=metrics",
+                                "--instance", "one", modules=())
         self.others += [old, new]
         self.wait_for(lambda: "waiting for rdmad pid" in self.log(), "second that waits")
-        with contextlib.closing(socket.create_server(("127.0.0.1", port))):
-            begun = time.monotonic()
+        with contextlib.closing(socket.create_server(("127.0.0.1", port))), Admission(self.kubelet) as admission:
             old.send_signal(signal.SIGCONT)
             self.assertEqual(new.wait(PATIENCE), 1)
-            self.assertEqual(old.wait(PATIENCE), 1, "to be started again")
-        self.assertLess(time.monotonic() - begun, 10, "without the time that is for one that starts slowly")
+            self.until_served_by(old)
+            self.until_admitted(admission)
+        self.check_unnoticed(admission)
+        self.assertIs(self.endpoint(), before)
 
     def test_a_run_directory_that_was_removed_has_the_socket_again(self):
         self.begin()
@@ -355,7 +356,7 @@ class HandOverTest(Case):
             peer, _ = listener.accept()
             with peer:
                 giver.send(peer.recv(4096))
-                while (part := socket.recv_fds(giver, 65536, 253))[0]:
+                while not (part := socket.recv_fds(giver, 65536, 253))[0].startswith(b'{"given"'):
                     self.daemon.send_signal(signal.SIGCONT)
                     socket.send_fds(peer, [part[0]], part[1])
                     for fd in part[1]:
@@ -363,6 +364,11 @@ class HandOverTest(Case):
                     asked = peer.recv(4096)
                     self.daemon.send_signal(signal.SIGSTOP)
                     giver.send(asked)
+                self.others[-1].kill()      # with its copies
+                self.others[-1].wait()
+                for fd in part[1]:          # the locks
+                    os.close(fd)
+                peer.send(part[0])
         return self.daemon
 
     def let_a_third_register(self):
@@ -429,41 +435,7 @@ class HandOverTest(Case):
                 self.kubelet.allocate("ml/after", RAIL, 1)
             asks.clear()
 
-    @contextlib.contextmanager
-    def locked(self):
-        """The locks are held, as by the successor of a successor."""
-        with contextlib.ExitStack() as stack:
-            for path in ("run", "rdmad.lock"), ("state", "state.lock"):
-                file = stack.enter_context(open(os.path.join(self.dir, *path), "rb"))
-                fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-
-    def hand_over_and_kill(self):
-        """Returns the first, which waits."""
-        old = self.take_over("handed over; waiting")
-        self.until_served_by(self.daemon)
-        time.sleep(0.1)     # for a look of the first at the locks
-        new, self.daemon = self.daemon, None
-        new.kill()
-        new.wait()
-        return old
-
-    def test_it_waits_on_while_the_locks_are_free_for_a_moment(self):
-        self.begin()
-        old = self.hand_over_and_kill()
-        time.sleep(0.7)     # it looks at them each half second
-        with self.locked():
-            time.sleep(1)
-            self.assertIsNone(old.poll(), self.log())
-            old.send_signal(signal.SIGTERM)
-            self.assertEqual(old.wait(PATIENCE), 0)
-
-    def test_it_ends_once_the_locks_are_free_for_longer(self):
-        self.begin()
-        old = self.hand_over_and_kill()
-        self.assertEqual(old.wait(PATIENCE), 1, "to be started again")
-
-    def test_it_waits_at_its_own_directories(self):
+    def test_one_that_is_killed_is_followed_at_its_own_directories(self):
         """A reload may name others, which have an effect after a restart."""
         def write(run, state):
             return self.write_config(f'run_dir = "{self.dir}/{run}"; state_dir = "{self.dir}/{state}"; {CONFIG % 100}')
@@ -477,23 +449,76 @@ class HandOverTest(Case):
         write("other-run", "other-state")
         self.daemon.send_signal(signal.SIGHUP)
         self.wait_for(lambda: "only after a restart: run_dir" in self.log(), "warning")
-        old = self.hand_over_and_kill()
-        with self.locked():
-            time.sleep(1)
-            self.assertIsNone(old.poll(), self.log())
+        held = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
+        old = self.take_over("handed over; waiting")
+        self.until_served_by(self.daemon)
+        self.daemon.kill()
+        self.daemon.wait()
+        self.daemon = old
+        self.others.remove(old)
+        self.until_served_by(old)
+        self.assertIn(held, self.allocations())
+        self.wait_for(self.is_admitted, "admission")
 
-    def test_the_end_of_one_that_has_no_lock_yet_is_noticed_at_once(self):
+    def test_the_end_of_one_that_has_no_lock_yet_is_not_noticed(self):
         self.begin()
-        old = self.take_over("handing over to")
-        new, self.daemon = self.daemon, None
-        self.others.append(new)
-        new.send_signal(signal.SIGSTOP)
-        self.wait_for(lambda: "handed over; waiting" in self.log(), "end of the hand-over")
-        begun = time.monotonic()
-        new.kill()
-        new.wait()
-        self.assertEqual(old.wait(PATIENCE), 1, "to be started again")
-        self.assertLess(time.monotonic() - begun, 5, "without the time that is for one that starts slowly")
+        before = self.endpoint()
+        with Admission(self.kubelet) as admission:
+            old = self.take_over("handing over to")
+            new, self.daemon = self.daemon, None
+            self.others.append(new)
+            new.send_signal(signal.SIGSTOP)
+            self.wait_for(lambda: "handed over; waiting" in self.log(), "end of the hand-over")
+            new.kill()
+            new.wait()
+            self.until_served_by(old)
+            self.until_admitted(admission)
+        self.check_unnoticed(admission)
+        self.assertIs(self.endpoint(), before)
+
+    def test_a_third_one_hands_back_to_either(self):
+        self.begin()
+        before = self.endpoint()
+        with Admission(self.kubelet) as admission:
+            processes = [self.take_over("handed over; waiting") for _ in range(2)]
+            self.until_served_by(self.daemon)
+            self.wait_for(lambda: unix_sockets(os.path.join(self.dir, "run", "hand-over.sock")) == 3,
+                          "first that asks the third, which listens and is connected to the second")
+            while processes:
+                self.until_admitted(admission)
+                self.end_daemon()
+                self.wait_for(lambda: self.serving() in (p.pid for p in processes), "one of the others")
+                [self.daemon] = [p for p in processes if p.pid == self.serving()]
+                processes.remove(self.daemon)
+                self.others.remove(self.daemon)
+                self.ready()
+            self.until_admitted(admission)
+        self.check_unnoticed(admission)
+        self.assertIs(self.endpoint(), before)
+
+    def test_an_update_to_a_wrong_configuration_and_one_to_a_right_one(self):
+        """As the DaemonSet controller does it: the container of the wrong revision restarts with what is right by now,
+        takes over, and its pod is deleted; then comes the pod of the right one, and the first is deleted."""
+        self.begin()
+        first, self.daemon, before = self.daemon, None, self.endpoint()
+        self.others.append(first)
+        with Admission(self.kubelet) as admission:
+            wrong = self.spawn_daemon("modules = { device-plugin = { nonsense = 1; }; };", "--take-over")
+            self.assertEqual(wrong.wait(PATIENCE), 2)
+            again = self.spawn_daemon(CONFIG % 100, "--take-over")
+            self.others.append(again)
+            self.wait_for(lambda: "handing over to" in self.log(), "container that restarts")
+            again.send_signal(signal.SIGTERM)
+            self.assertEqual(again.wait(PATIENCE), 0)
+            self.until_served_by(first)
+            self.until_admitted(admission)
+            self.daemon = self.spawn_daemon(CONFIG % 100, "--take-over")
+            self.until_served_by(self.daemon)
+            first.send_signal(signal.SIGTERM)
+            self.assertEqual(first.wait(PATIENCE), 0)
+            self.until_admitted(admission)
+        self.check_unnoticed(admission)
+        self.assertIs(self.endpoint(), before)
 
     def test_kubelet_restarts_after_it(self):
         for way in WAYS:
@@ -545,56 +570,188 @@ class StopTest(Case):
                 pass
 
 
-class KillTest(Case):
-    """kill -9 of either, at any moment; supervisors start what ends with a failure."""
+class InstanceTest(Case):
+    """An rdmad gives over to its own instance only."""
 
-    # The last line of the log before the kill, and the delay after it.
+    OTHER = """instance = "other/release"; """
+
+    def other(self, *options, text=CONFIG % 100, name="other.conf", modules=("--module=device-plugin",)):
+        """A second one with a configuration file of its own."""
+        path = os.path.join(self.dir, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        process = self.spawn_daemon(None, "--take-over", "--config", path, *options, modules=modules)
+        self.others.append(process)
+        return process
+
+    def ready_as(self, instance):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(self.socket)
+            client.send(f"GET /readyz?instance={instance} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            return client.makefile().read().startswith("HTTP/1.1 200")
+
+    def check_waits(self, other):
+        """It says so on both sides, and serves when the first has ended."""
+        first = self.daemon
+        self.wait_for(lambda: self.ask("status")["other_instances"], "report of the second")
+        status = self.ask("status")
+        [text] = status["other_instances"]
+        self.assertIn(f"process {other.pid}", text)
+        self.assertEqual(status["pid"], first.pid)
+        [event] = [e for e in self.ask("events")["events"] if e["kind"] == "other-instance"]
+        self.assertEqual((event["level"], text in event["message"]), ("warning", True))
+        [finding] = [f for f in self.findings() if "waits for this node" in f["text"]]
+        self.assertEqual((finding["level"], text in finding["text"]), ("problem", True))
+        self.wait_for(lambda: f"process {first.pid}," in self.log(), "line of the second")
+        self.assertIn("does not give over to", self.log())
+        self.assertTrue(self.ready_as(status["instance"].replace(" ", "%20")))
+        self.assertFalse(self.ready_as("other"))
+        self.assertIsNone(other.poll())
+
+    def check_follows(self, other, signum):
+        first, self.daemon = self.daemon, None
+        first.send_signal(signum)
+        first.wait(PATIENCE)
+        self.until_served_by(other)
+        [event] = [e for e in self.ask("events")["events"] if e["kind"] == "other-instance"]
+        self.assertIn(f"process {first.pid},", event["message"])
+
+    def test_another_one_is_refused_and_follows(self):
+        cases = (("path", {}), ("name", {"text": self.OTHER + CONFIG % 100}), ("option", {"options": ["--instance", "x"]}),
+                 ("modules", {"name": "rdmad.conf", "modules": ("--module=device-plugin", "--module=metrics"),
+                              "text": CONFIG[:-2] % 100 + ' metrics = { listen = "127.0.0.1:%d"; }; };' % free_port()}))
+        for (name, values), signum in zip(cases, [signal.SIGTERM, signal.SIGKILL] * 2):
+            with self.part(name=name):
+                self.begin()
+                before, values = self.endpoint(), dict(values)
+                with Admission(self.kubelet) as admission:
+                    other = self.other(*values.pop("options", ()), **values)
+                    self.check_waits(other)
+                    self.until_admitted(admission)
+                self.check_unnoticed(admission)
+                self.assertIs(self.endpoint(), before)
+                self.check_follows(other, signum)
+                self.wait_for(self.is_admitted, "admission")
+
+    def test_an_update_is_the_same_instance(self):
+        self.begin()
+        cases = ({"options": ["--instance", "a/b"]}, {"options": ["--instance", "a/b"], "name": "elsewhere.conf"},
+                 {"options": ["--instance", "a/b"], "modules": (), "text": CONFIG[:-2] % 90 + " nccl = { }; };"})
+        first = self.other("--instance", "a/b", "--any-instance")
+        self.until_served_by(first)
+        for values in cases:
+            values = dict(values)
+            new = self.other(*values.pop("options"), **values)
+            self.wait_for(lambda pid=new.pid: self.serving() == pid, "next version")
+            self.assertNotIn(f"does not give over to instance a/b (process {new.pid}", self.log())
+        self.assertEqual(self.ask("status")["instance"], "a/b")
+
+    def test_an_option_allows_it_and_both_say_so(self):
+        self.begin()
+        first = self.daemon
+        with Admission(self.kubelet) as admission:
+            self.until_admitted(admission)
+            self.others.append(first)
+            self.daemon = self.other("--any-instance")
+            self.until_served_by(self.daemon)
+            self.until_admitted(admission)
+            [text] = self.ask("status")["other_instances"]
+            self.assertIn(f"process {first.pid}", text)
+            messages = [e["message"] for e in self.ask("events")["events"] if e["kind"] == "other-instance"]
+            self.assertTrue(all(f"process {first.pid}," in message for message in messages) and len(messages) == 2)
+            self.assertIn(f"process {self.daemon.pid}, configuration {self.dir}/other.conf) waits for this node", self.log())
+            self.end_daemon()
+            self.daemon = first
+            self.others.remove(first)
+            self.until_served_by(first)
+        self.check_unnoticed(admission)
+
+    def test_a_name_is_printable(self):
+        for name in "", "a b", "a\n", "\u00e4", "x" * 256:
+            result = subprocess.run([RDMAD, "--instance", name, "--check"], capture_output=True, text=True)
+            self.assertEqual((result.returncode, "--instance" in result.stderr), (2, True))
+
+
+class EndTest(Case):
+    """The end of either, at any moment: the other one serves, and nobody has to start it again."""
+
+    # The last line of the log before the end, and the delay after it.
     MOMENTS = [(line, delay) for line in ("waiting for rdmad pid", "handing over to", "has started")
                for delay in (0, 0.002, 0.005, 0.01, 0.02, 0.05)]
     MOMENTS += [("taken over, ", 0), ("handed over; waiting", 0), ("handed over; waiting", 0.1)]
+    DELAYS = range(10, 400, 10)     # ms after the start of the second
 
-    def supervise(self):
-        """Starts what has failed, until one serves: the successor, if it lives, which has taken over then."""
-        self.others.append(self.daemon)
-        successor, self.daemon = self.daemon, None
-        processes, end = self.others, time.monotonic() + PATIENCE
+    def pods(self, end, refused):
+        """A pod each 50 ms, as of a controller that creates them."""
+        number = 0
+        while not end.wait(0.05):
+            number += 1
+            try:
+                self.kubelet.allocate(f"ml/p-{number}", HCA, 1)
+                self.kubelet.release(f"ml/p-{number}")
+            except AdmissionError as error:
+                refused.append(str(error))
 
-        def may_serve():
-            return [successor] if successor.poll() is None else [p for p in processes if p.poll() is None]
+    @contextlib.contextmanager
+    def admitting(self):
+        """Yields the list of pods that were refused."""
+        end, refused = threading.Event(), []
+        thread = threading.Thread(target=self.pods, args=(end, refused))
+        thread.start()
+        try:
+            yield refused
+        finally:
+            end.set()
+            thread.join()
 
-        while (pid := self.serving()) not in (process.pid for process in may_serve()):
-            for process in processes:
-                if process.poll() not in (None, 0):
-                    processes.remove(process)
-                    processes.append(self.spawn_daemon(CONFIG % 100))
-                    break
-            self.assertLess(time.monotonic(), end, self.log())
-            time.sleep(0.02)
-        [self.daemon] = [process for process in processes if process.pid == pid]
-        processes.remove(self.daemon)
+    def check_second_ends(self, signum, delay_ms):
+        """The first serves all the time, or again.  One that is killed while kubelet is connected to it is noticed."""
+        first, used = self.daemon, self.log().count("taken over, ")
+        with self.admitting() as refused:
+            second = self.spawn_daemon(CONFIG % 100, "--take-over")
+            self.others.append(second)
+            time.sleep(delay_ms / 1000)
+            second.send_signal(signum)
+            status = second.wait(PATIENCE)
+            self.until_served_by(first)
+        self.assertEqual(status, -signum if signum == signal.SIGKILL or status < 0 else 0)
+        self.assertIsNone(first.poll())
+        if signum == signal.SIGTERM or self.log().count("taken over, ") == used:
+            self.assertEqual(refused, [], self.log())
 
-    def check_kill(self, victim, line, delay):
+    def test_the_second_may_end_after_any_time(self):
         self.begin()
         held = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
-        old = self.take_over(line)
-        time.sleep(delay)
-        victim = old if victim == "old" else self.daemon
-        victim.kill()
-        victim.wait()
-        self.supervise()
-        self.ready()
+        for signum in signal.SIGTERM, signal.SIGKILL:
+            for delay_ms in self.DELAYS if SLOW else self.DELAYS[::5]:
+                with self.subTest(signum=signum, delay_ms=delay_ms):
+                    self.check_second_ends(signum, delay_ms)
+        self.assertIn(held, self.allocations())
+
+    def check_end(self, victim, signum, line, delay):
+        self.begin()
+        held = self.kubelet.allocate("ml/train-0", HCA, 3).reply.envs["RDMAD_ALLOCATION"]
+        with self.admitting() as refused:
+            old = self.take_over(line)
+            new, self.daemon = self.daemon, None
+            self.others.append(new)
+            time.sleep(delay)
+            ends, stays = (old, new) if victim == "old" else (new, old)
+            ends.send_signal(signum)
+            ends.wait(PATIENCE)
+            self.until_served_by(stays)
+        if signum == signal.SIGTERM:
+            self.assertEqual(refused, [], self.log())
         self.wait_for(self.is_admitted, "admission")
         self.assertIn(held, self.allocations())
-        # The others are those that gave over, or wait.
-        self.end_others()
-        self.assertEqual(self.serving(), self.daemon.pid)
-        self.ready()
+        self.assertIsNone(stays.poll())
 
-    def test_either_may_be_killed_at_any_moment(self):
+    def test_either_may_end_at_any_moment(self):
         for victim in "old", "new":
-            for line, delay in self.MOMENTS if SLOW else self.MOMENTS[::4]:
-                with self.part(victim=victim, line=line, delay=delay):
-                    self.check_kill(victim, line, delay)
+            for signum in signal.SIGTERM, signal.SIGKILL:
+                for line, delay in self.MOMENTS if SLOW else self.MOMENTS[::4]:
+                    with self.part(victim=victim, signum=signum, line=line, delay=delay):
+                        self.check_end(victim, signum, line, delay)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from control_socket import Connection  # noqa: E402
 from plugin_case import HCA, PATIENCE, AdmissionError, PluginCase, tap  # noqa: E402
 from ports import free_port  # noqa: E402
 
-LINES = ["[+]ping ok", "[+]hardware ok", "[+]run-dir ok", "[+]state ok", "[+]config ok", "[+]device-plugin ok",
-         "[+]shutdown ok", "readyz check passed"]
+LINES = ["[+]ping ok", "[+]instance ok", "[+]hardware ok", "[+]run-dir ok", "[+]state ok", "[+]config ok",
+         "[+]device-plugin ok", "[+]shutdown ok", "readyz check passed"]
 
 
 class ReadinessTest(PluginCase):
@@ -193,7 +193,7 @@ class ReadinessTest(PluginCase):
         self.assertEqual(list(self.allocations()), [env["RDMAD_ALLOCATION"]])
         os.unlink(self.socket)
         self.wait_for_socket()
-        self.assertIn("run-dir", self.get("/readyz?verbose")[1][2])
+        self.assertIn("run-dir", self.get("/readyz?verbose")[1][3])
 
     def test_a_run_directory_that_cannot_be_made_again_is_told(self):
         run = os.path.join(self.dir, "run")

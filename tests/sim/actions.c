@@ -627,6 +627,15 @@ static void answered(const Pod *pod, const Grant *grant, const char *error, gint
 		runtime_pod_ended(pod);
 }
 
+/* The process may wait for its next life. */
+static void services_ended(void)
+{
+	judge_disturbed();
+	judge_scrapes_restarted();
+	client_disturb();
+	admission_given_up();
+}
+
 static void relay_failed(void)
 {
 	actions.fault_us = clock_now_us();
@@ -671,6 +680,7 @@ void actions_begin(const char *root, Decisions *decisions)
 	children_begin(kubelet_loop(), decisions);
 	runtime_begin(kubelet_loop(), &runtime_ops, decisions);
 	relay_begin(kubelet_loop(), &relay_ops, decisions);
+	life_watch_end(services_ended);
 	client_begin(kubelet_loop(), judge_replied, decisions);
 	kubelet_start();
 }

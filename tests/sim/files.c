@@ -26,11 +26,24 @@ typedef struct {
 } File;
 
 static mode_t mask = 022;
+static GPtrArray *locked; /* of File, also of descriptions that are only in a message */
+
+static void file_set_lock(File *file, int lock)
+{
+	if (!locked)
+		locked = g_ptr_array_new();
+	if (file->lock)
+		g_ptr_array_remove_fast(locked, file);
+	file->lock = lock;
+	if (lock)
+		g_ptr_array_add(locked, file);
+}
 
 static void file_end(Open *open)
 {
 	File *file = (File *)open;
 
+	file_set_lock(file, 0);
 	file->entry->file->opens--;
 	tree_entry_unref(file->entry);
 	g_free(file);
@@ -216,13 +229,10 @@ int files_flags(int fd)
 /* Returns whether another description holds a conflicting lock. */
 static gboolean is_locked(const File *by, int kind)
 {
-	const GPtrArray *all = descriptors_all();
+	for (guint i = 0; locked && i < locked->len; i++) {
+		const File *other = locked->pdata[i];
 
-	for (guint i = 0; i < all->len; i++) {
-		const Open *open = all->pdata[i];
-		const File *other = open && open->kind == &file_kind ? (const File *)open : NULL;
-
-		if (other && other != by && other->entry->file == by->entry->file && other->lock &&
+		if (other != by && other->entry->file == by->entry->file &&
 		    (kind == LOCK_EX || other->lock == LOCK_EX))
 			return TRUE;
 	}
@@ -238,7 +248,7 @@ int files_lock(int fd, int operation)
 		return (int)syscall(SYS_flock, fd, operation);
 	if (kind != LOCK_UN && is_locked(file, kind))
 		return descriptor_fail(EWOULDBLOCK);
-	file->lock = kind == LOCK_UN ? 0 : kind;
+	file_set_lock(file, kind == LOCK_UN ? 0 : kind);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "daemon/daemon.h"
 #include "daemon/place.h"
 #include "daemon/privileges.h"
+#include "daemon/services.h"
 #include "daemon/succession.h"
 #include "events.h"
 #include "judge.h"
@@ -36,6 +37,7 @@ static struct {
 	RdmadHardware *hardware;
 	RdmadAllocations *allocations;
 	void (*watch)(const char *line); /* or NULL */
+	void (*ended)(void);
 	char lines[LINES][200];
 	guint next_line;
 } life;
@@ -121,6 +123,17 @@ void life_hint_hardware(void)
 		rdmad_hardware_hint(life.hardware);
 }
 
+void life_watch_end(void (*ended)(void))
+{
+	life.ended = ended;
+}
+
+static void life_forget(void)
+{
+	life.hardware = NULL;
+	life.allocations = NULL;
+}
+
 RdmadAllocations *life_allocations(void)
 {
 	return life.allocations;
@@ -142,8 +155,7 @@ LifeEnd life_run(const RdmadOptions *options)
 	turns_set_in_rdmad(FALSE);
 	crashed = life.frozen;
 	life.on = life.frozen = life.crashing = FALSE;
-	life.hardware = NULL;
-	life.allocations = NULL;
+	life_forget();
 	if (crashed)
 		return LIFE_CRASHED;
 	if (error)
@@ -237,6 +249,17 @@ RdmadAllocations *__wrap_rdmad_allocations_new(RdmadLoop *loop, RdmadState *stat
 {
 	life.allocations = __real_rdmad_allocations_new(loop, state, event_log, error);
 	return life.allocations;
+}
+
+void __real_rdmad_services_free(RdmadServices *services);
+void __wrap_rdmad_services_free(RdmadServices *services);
+void __wrap_rdmad_services_free(RdmadServices *services)
+{
+	if (!turns_in_second()) {
+		life_forget();
+		life.ended();
+	}
+	__real_rdmad_services_free(services);
 }
 
 /* A rehearsal makes services of its own, with a loop. */

@@ -47,6 +47,8 @@ gboolean life_is_over(void);
 guint64 life_effects(void);
 /* Reports a change of the hardware, as the kernel does. */
 void life_hint_hardware(void);
+/* Calls `ended` when rdmad frees its services: at its end, and when it has handed over. */
+void life_watch_end(void (*ended)(void));
 /* Returns the table in memory; NULL if there is none now. */
 RdmadAllocations *life_allocations(void);
 /* Calls `watch` for each line of the log, without its time. */

@@ -193,6 +193,11 @@ const RdmadOptions *node_options(void)
 	return &node.options;
 }
 
+const char *node_instance(void)
+{
+	return node.config; /* the default without --module */
+}
+
 const RdmadOptions *node_successor_options(void)
 {
 	return &node.waiting;

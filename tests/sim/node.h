@@ -50,6 +50,8 @@ void node_set_verbose(void);
 const RdmadOptions *node_options(void);
 /* The same, of an rdmad that takes over from another one. */
 const RdmadOptions *node_successor_options(void);
+/* Returns the name of the instance (daemon/instance.h). */
+const char *node_instance(void);
 /* The configuration that a reload reads.  MORE has one more resource, and a static address of the second
  * NIC in the place of the metadata service's. */
 #define NODE_STATIC_NIC	    1u

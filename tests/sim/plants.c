@@ -17,6 +17,7 @@
 #include "daemon/lock.h"
 #include "hardware/cgroup-tree.h"
 #include "journal.h"
+#include "daemon/succession.h"
 #include "life.h"
 #include "network.h"
 #include "network/perform.h"
@@ -31,9 +32,10 @@ static const char *const names[N_PLANTS] = {
 	"freed-first", "stale-list",  "no-registration", "left-open",	 "wall-clock",
 	"two-holders", "by-slot",     "no-undo",	 "late-journal", "events-alone",
 	"init-ended",  "no-limit",    "no-lock",	 "no-replay",	 "no-release",
-	"late-begin",  "unfrozen",    "older-parts",	 "not-taken",	 "no-gap",
-	"first-route", "no-repair",   "no-addresses",	 "old-reading",	 "no-deadline",
-	"no-pods",     "half-a-plan", "unprepared",	 "labels-stay",	 "no-retry",
+	"late-begin",  "unfrozen",    "older-parts",	 "no-return",	 "not-taken",
+	"no-gap",      "first-route", "no-repair",	 "no-addresses", "old-reading",
+	"no-deadline", "no-pods",     "half-a-plan",	 "unprepared",	 "labels-stay",
+	"no-retry",
 };
 
 static Plant planted;
@@ -292,6 +294,13 @@ BEFORE(void, rdmad_hand_over_discard, RdmadHandOver *hand_over)
 {
 	if (planted != PLANT_OLDER_PARTS)
 		__real_rdmad_hand_over_discard(hand_over);
+}
+
+BEFORE(void, rdmad_succession_judge, RdmadSuccession *succession, const RdmadLockHolder *last)
+{
+	static const RdmadLockHolder unknown;
+
+	__real_rdmad_succession_judge(succession, planted == PLANT_NO_RETURN ? &unknown : last);
 }
 
 BEFORE(RdmadInheritedPart *, rdmad_hand_over_take, RdmadHandOver *hand_over, const char *name)

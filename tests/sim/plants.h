@@ -32,6 +32,7 @@ typedef enum {
 	PLANT_LATE_BEGIN, /* the IPAM plugin is called before the attachment is in the journal */
 	PLANT_UNFROZEN,	  /* a resource without a stream is handed over as if nothing could begin */
 	PLANT_OLDER_PARTS,  /* parts are taken over although a third rdmad has run */
+	PLANT_NO_RETURN,    /* what a successor has not used is closed */
 	PLANT_NOT_TAKEN,    /* kubelet's connections are not taken over */
 	PLANT_NO_GAP,	    /* podresources is listed again at once */
 	PLANT_FIRST_ROUTE,  /* routes of elastic NICs take precedence over the primary one's */

@@ -2,9 +2,10 @@
 /*
  * Relay: the other end of a hand-over, because two rdmads cannot run at once
  *
- * It is the successor of the rdmad that runs, and takes the parts with their descriptors.  When that life
- * has ended, it is the predecessor of the next one: it holds the lock, and gives the parts.  Meanwhile
- * nobody reads kubelet's connections.
+ * It is the successor of the rdmad that runs, and takes the parts with their descriptors and the locks.  That
+ * process waits then: the relay gives back to it, or ends before or after it has used the parts, or the
+ * process is stopped.  When a process has ended, the relay is the predecessor of the next one: it holds the
+ * lock, and gives the parts.  Meanwhile nobody reads kubelet's connections.
  *
  * If a third rdmad gets the lock first, the relay keeps the parts, takes those of the third unless that has ended
  * before, and is both predecessors of the next life, one after the other, or it ends while the third runs.

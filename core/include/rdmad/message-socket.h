@@ -80,5 +80,7 @@ RDMAD_API gboolean rdmad_message_peer_send(RdmadMessagePeer *peer, const void *b
 					   const int *fds, guint n_fds, GError **error);
 /* Closes the connection and frees the peer.  Does nothing if `peer` is NULL. */
 RDMAD_API void rdmad_message_peer_close(RdmadMessagePeer *peer);
+/* Frees the peer and returns its socket, with what is unread. */
+RDMAD_API int rdmad_message_peer_release(RdmadMessagePeer *peer);
 /* Returns the pid of the process that connected, at that time; 0: unknown. */
 RDMAD_API pid_t rdmad_message_peer_pid(const RdmadMessagePeer *peer);

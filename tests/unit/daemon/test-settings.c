@@ -54,7 +54,8 @@ static void test_a_file_with_modules_alone_means_the_defaults(void)
 static const char all_keys[] =
 	"log = { level = \"warning\"; format = \"json\"; topics = { loop = \"debug\"; x = "
 	"\"error\"; }; };\n"
-	"run_dir = \"/r/\"; state_dir = \"/s\"; module_dir = \"/m/../n\"; include = \"conf.d\";\n"
+	"instance = \"a/b\"; run_dir = \"/r/\"; state_dir = \"/s\"; module_dir = \"/m/../n\"; "
+	"include = \"conf.d\";\n"
 	"kubelet = { root_dir = \"/k\"; };\n"
 	"http = { max_connections = 5; idle_timeout = \"2m\"; max_header = \"8K\"; max_body = "
 	"4096; hosts = \"a.example\"; };\n"
@@ -231,13 +232,13 @@ static void test_a_file_that_was_asked_for_must_be_there(void)
 
 static void test_what_needs_a_restart_is_named(void)
 {
-	g_autoptr(RdmadSettings) before = load("modules = { a = { }; };", "", NULL);
-	g_autoptr(RdmadSettings) same = load("modules = { b = { }; };", "", NULL);
+	g_autoptr(RdmadSettings) before = load("modules = { a = { }; };", " --instance i", NULL);
+	g_autoptr(RdmadSettings) same = load("modules = { b = { }; };", " --instance i", NULL);
 	g_autoptr(RdmadSettings) other = load(all_keys, "", NULL);
 	g_autofree char *text = rdmad_settings_need_restart(before, other);
 
 	g_assert_null(rdmad_settings_need_restart(before, same));
-	g_assert_cmpstr(text, ==, "run_dir, state_dir, kubelet.root_dir, http");
+	g_assert_cmpstr(text, ==, "run_dir, state_dir, kubelet.root_dir, instance, http");
 }
 
 #define TEST(name) UNIT_TEST("/settings/" #name, test_##name)

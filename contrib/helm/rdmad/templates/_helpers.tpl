@@ -48,6 +48,11 @@ root has. */}}
 {{- and (eq (include "rdmad.surgeAsked" .) "true") $needs.root -}}
 {{- end }}
 
+{{/* Pods of one release give over to each other, and to no others (--instance in rdmad(8)). */}}
+{{- define "rdmad.instance" -}}
+{{- .Release.Namespace }}/{{ .Release.Name -}}
+{{- end }}
+
 {{/* Kubelet asks every address of the node, without a certificate of its own. */}}
 {{- define "rdmad.probed" -}}
 {{- and .Values.modules.metrics (not .Values.metrics.address) (not .Values.metrics.webConfigSecret) -}}
