@@ -636,6 +636,13 @@ static void services_ended(void)
 	admission_given_up();
 }
 
+/* The next life has the settings of the last reload, not those of the file. */
+static void relay_passed(void)
+{
+	node_configure(NODE_CONFIG_SAME);
+	life_reload();
+}
+
 static void relay_failed(void)
 {
 	actions.fault_us = clock_now_us();
@@ -650,7 +657,7 @@ static gboolean makes_network(const Pod *pod)
 
 static const KubeletOps kubelet_ops = { answered, judge_unanswered, judge_pre_started,
 					makes_network, kubelet_listed };
-static const RelayOps relay_ops = { judge_disturbed, judge_given, relay_failed };
+static const RelayOps relay_ops = { judge_disturbed, judge_given, relay_passed, relay_failed };
 static const RuntimeOps runtime_ops = { judge_attached,	      judge_attach_refused,
 					judge_leases_deleted, judge_leases_collected,
 					judge_checked,	      judge_unready,

@@ -209,6 +209,7 @@ static void locks_came(RdmadMessage *message)
 	if (relay.state == RELAY_HOLDS) /* its process has ended */
 		return;
 	relay.state = RELAY_SERVES;
+	relay.ops->passed();
 	decisions_note(relay.decisions, "relay serves %" G_GINT64_FORMAT, clock_now_us());
 	rdmad_event_arm(relay.turn, POLL_MS);
 }

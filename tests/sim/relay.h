@@ -21,6 +21,8 @@ typedef struct {
 	void (*stops)(void);
 	/* A part was received. */
 	void (*received)(const char *part);
+	/* The process has given everything, and waits. */
+	void (*passed)(void);
 	/* Something happened that kubelet may notice: a process has ended, or was late. */
 	void (*failed)(void);
 } RelayOps;
