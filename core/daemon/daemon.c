@@ -56,6 +56,7 @@ typedef struct {
 	RdmadNotify *notify;
 	RdmadSuccession *succession;
 	RdmadPrivileges privileges;
+	gboolean reload_wanted; /* in the next life */
 } Process;
 
 typedef struct {
@@ -78,7 +79,7 @@ typedef struct {
 	gboolean handed_over;  /* drained: its parts go to the successor */
 	gboolean signaled;     /* SIGTERM or SIGINT was received */
 	gboolean keeper_ended;
-	gboolean reload_wanted; /* SIGHUP was received before `ready` */
+	gboolean reload_wanted; /* SIGHUP was received before `ready`, or while it hands over */
 } Daemon;
 
 static void daemon_show_status(Daemon *d)
@@ -157,9 +158,7 @@ static void daemon_on_hup(int signum, gpointer data)
 {
 	Daemon *d = data;
 
-	if (d->stopping)
-		return;
-	if (d->ready)
+	if (d->ready && !d->stopping)
 		daemon_reload(d);
 	else
 		d->reload_wanted = TRUE;
@@ -495,8 +494,10 @@ static gboolean daemon_start(Daemon *d, GError **error)
 	rdmad_notice("rdmad " RDMAD_VERSION " is ready");
 	rdmad_notify_send(d->notify, "READY=1");
 	daemon_show_status(d);
-	if (d->reload_wanted)
+	if (d->reload_wanted) {
+		d->reload_wanted = FALSE;
 		daemon_reload(d);
+	}
 	malloc_trim(0); /* the start needed more memory than remains in use */
 	return TRUE;
 }
@@ -597,6 +598,7 @@ static int process_live(Process *process, gboolean *again, GError **error)
 		     .started = process->settings,
 		     .notify = process->notify,
 		     .succession = process->succession,
+		     .reload_wanted = process->reload_wanted,
 		     .follows = *again };
 	int status;
 
@@ -617,6 +619,7 @@ static int process_live(Process *process, gboolean *again, GError **error)
 	}
 	daemon_clear(&d);
 	process->settings = daemon_take_settings(&d);
+	process->reload_wanted = d.reload_wanted;
 	return status;
 }
 
