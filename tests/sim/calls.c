@@ -333,6 +333,8 @@ int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 
 int shutdown(int fd, int how)
 {
+	if (turns_in_rdmad() && !life_effect())
+		return 0;
 	return sockets_has(fd) ? sockets_shutdown(fd, how) : (int)syscall(SYS_shutdown, fd, how);
 }
 
