@@ -139,20 +139,27 @@ static RdmadLink *likest_find(Search *search, GError **error)
 	return best ? rdmad_link_get_index(search->net, best->ifindex, error) : NULL;
 }
 
+/* Sets `*link` to NULL if the namespace has no link with the index. */
+static gboolean link_at(RdmadNetwork *net, int index, RdmadLink **link, GError **error)
+{
+	GError *why = NULL;
+
+	*link = rdmad_link_get_index(net, index, &why);
+	if (*link || perform_forgive(&why, RDMAD_ERROR_NOT_FOUND))
+		return TRUE;
+	g_propagate_error(error, why);
+	return FALSE;
+}
+
 /* Returns NULL without an error if the NIC is not in this namespace.  Its index is looked at first: a pod may
  * have more links than can be listed. */
 static RdmadLink *nic_find(const PerformContext *ctx, RdmadNetwork *net,
 			   const RdmadStepLinkMove *move, GError **error)
 {
 	Search search = { ctx, move, net, -1 };
-	GError *why = NULL;
-	g_autoptr(RdmadLink) link = rdmad_link_get_index(net, (int)move->index, &why);
+	g_autoptr(RdmadLink) link = NULL;
 
-	if (!link && !perform_forgive(&why, RDMAD_ERROR_NOT_FOUND)) {
-		g_propagate_error(error, why);
-		return NULL;
-	}
-	if (!host_number(&search, error))
+	if (!link_at(net, (int)move->index, &link, error) || !host_number(&search, error))
 		return NULL;
 	return link && likeness(&search, link) == SURE ? g_steal_pointer(&link)
 						       : likest_find(&search, error);
@@ -195,19 +202,17 @@ static gboolean move_check(const PerformContext *ctx, const RdmadStepLinkMove *m
 	return FALSE;
 }
 
-static gboolean index_is_free(RdmadNetwork *net, int index)
-{
-	g_autoptr(RdmadLink) other = rdmad_link_get_index(net, index, NULL);
-
-	return !other;
-}
-
-/* Returns the index that the link gets in the pod; 0: the same, or any if the link is known without it. */
-static int pod_index(const PerformContext *ctx, const RdmadStepLinkMove *move, int index)
+/* Sets the index that the link gets in the pod; 0: the same, or any if the link is known without it. */
+static gboolean pod_index(const PerformContext *ctx, const RdmadStepLinkMove *move, int index,
+			  int *in_pod, GError **error)
 {
 	const gboolean is_known = move->parent || move->parent_device || move->permanent_mac.length;
+	g_autoptr(RdmadLink) other = NULL;
 
-	return is_known || index_is_free(ctx->pod, index) ? 0 : index | POD_INDEX;
+	if (!is_known && !link_at(ctx->pod, index, &other, error))
+		return FALSE;
+	*in_pod = other ? index | POD_INDEX : 0;
+	return TRUE;
 }
 
 gboolean perform_move(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)
@@ -218,9 +223,8 @@ gboolean perform_move(const PerformContext *ctx, const RdmadStepLinkMove *move, 
 	GError *why = NULL;
 	g_autoptr(RdmadLink) link = nic_find(ctx, ctx->host, move, &why);
 
-	if (link)
-		change.ifindex = pod_index(ctx, move, link->ifindex);
-	if (link && rdmad_link_change(ctx->host, link->ifindex, &change, &why))
+	if (link && pod_index(ctx, move, link->ifindex, &change.ifindex, &why) &&
+	    rdmad_link_change(ctx->host, link->ifindex, &change, &why))
 		return TRUE;
 	if (!why)
 		g_set_error(&why, RDMAD_ERROR, RDMAD_ERROR_NOT_FOUND, "there is no %s in the host",
@@ -512,26 +516,24 @@ static gboolean return_to_host(const PerformContext *ctx, const RdmadStepLinkMov
 			       const RdmadLink *link, GError **error)
 {
 	g_autofree char *spare = g_strdup_printf("rdma%u", move->index);
-	const int index = index_is_free(ctx->host, (int)move->index) ? (int)move->index : 0;
 	const RdmadLinkChange down = { .up = -1 };
-	const guint32 *mark = move->is_marked ? &group_away : NULL;
-	const RdmadLinkChange own = {
-		.name = move->host_name, .netns = ctx->host_fd, .ifindex = index, .group = mark
-	};
-	const RdmadLinkChange other = {
-		.name = spare, .netns = ctx->host_fd, .ifindex = index, .group = mark
-	};
-	g_autoptr(RdmadLink) there = NULL;
+	RdmadLinkChange back = { .name = move->host_name,
+				 .netns = ctx->host_fd,
+				 .group = move->is_marked ? &group_away : NULL };
+	g_autoptr(RdmadLink) taken = NULL, there = NULL;
 	g_autoptr(GError) why = NULL;
 
-	if (!xdp_drop(ctx, move, link, error) ||
+	if (!link_at(ctx->host, (int)move->index, &taken, error) ||
+	    !xdp_drop(ctx, move, link, error) ||
 	    !rdmad_link_change(ctx->pod, link->ifindex, &down, error) ||
 	    !altnames_drop(ctx, link, error))
 		return FALSE;
-	if (rdmad_link_change(ctx->pod, link->ifindex, &own, &why))
+	back.ifindex = taken ? 0 : (int)move->index;
+	if (rdmad_link_change(ctx->pod, link->ifindex, &back, &why))
 		return TRUE;
 	there = nic_find(ctx, ctx->host, move, NULL);
-	return there || rdmad_link_change(ctx->pod, link->ifindex, &other, error);
+	back.name = spare;
+	return there || rdmad_link_change(ctx->pod, link->ifindex, &back, error);
 }
 
 typedef struct {
