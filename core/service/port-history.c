@@ -248,13 +248,11 @@ static void news_reset(PortNews *news, int carrier, const RdmadPort *port)
 
 /* ---- flaps ---- */
 
-/* An interface that is not up has no carrier to read. */
 static gboolean netdevs_are_same_use(const RdmadNetdev *a, const RdmadNetdev *b)
 {
 	if (!a || !b)
 		return a == b;
-	return a->ifindex == b->ifindex &&
-	       (a->carrier == RDMAD_UNKNOWN) == (b->carrier == RDMAD_UNKNOWN);
+	return a->ifindex == b->ifindex && a->up == b->up;
 }
 
 static const RdmadNetdev *netdev_of(const RdmadDevice *dev, const RdmadPort *port)

@@ -314,7 +314,7 @@ static guint64 flaps_of(const char *script)
 		c += *c == 'n' ? 2 : 0;
 		rdmad_port_history_begin_scan(history);
 		found = device(index, state_of(c[1]), 0, 0);
-		found->netdevs[0].carrier = *c == 'd' ? RDMAD_UNKNOWN : c[1] == 'A';
+		found->netdevs[0].up = *c != 'd';
 		found->netdevs[0].carrier_changes = RDMAD_UNKNOWN;
 		found->netdevs[0].ifindex = *c == 'o' ? 9 : 8;
 		if (*c == '-')
