@@ -173,15 +173,17 @@ static int own_oom_open(void)
 	return fd;
 }
 
-/* Kernel: mm/memcontrol*.c; both files have a line "oom_kill N". */
-static guint64 killed_read(int oom)
+/* Kernel: mm/memcontrol*.c; both files have a line "oom_kill N".  Returns FALSE if the number is not known. */
+static gboolean killed_read(int oom, guint64 *killed)
 {
 	char text[4096];
 	const char *at;
 
 	file_read(oom, text);
 	at = g_str_has_prefix(text, "oom_kill ") ? text : strstr(text, "\noom_kill ");
-	return at ? g_ascii_strtoull(strchr(at, ' '), NULL, 10) : 0;
+	if (at)
+		*killed = g_ascii_strtoull(strchr(at, ' '), NULL, 10);
+	return at != NULL;
 }
 
 static int oom_open(const RdmadChildCgroup *cgroup)
@@ -197,7 +199,9 @@ static int oom_open(const RdmadChildCgroup *cgroup)
 
 gboolean rdmad_child_cgroup_is_oom(const RdmadChildCgroup *cgroup)
 {
-	return cgroup->oom >= 0 && killed_read(cgroup->oom) > cgroup->killed;
+	guint64 killed;
+
+	return killed_read(cgroup->oom, &killed) && killed > cgroup->killed;
 }
 
 /* ---- the child's cgroup ---- */
@@ -214,7 +218,8 @@ gboolean rdmad_child_cgroup_open(const char *name, RdmadChildCgroup *cgroup, GEr
 	if (cgroup->memory >= 0)
 		procs_kill(cgroup->memory);
 	cgroup->oom = oom_open(cgroup);
-	cgroup->killed = killed_read(cgroup->oom);
+	if (!killed_read(cgroup->oom, &cgroup->killed))
+		rdmad_clear_fd(&cgroup->oom);
 	return TRUE;
 }
 
