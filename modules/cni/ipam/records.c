@@ -92,10 +92,15 @@ static gboolean is_of_record(const RdmadSysroot *root, const Record *record, pid
 
 static gboolean process_ends(int pidfd, gint64 until_us)
 {
-	const gint64 ms = (until_us - rdmad_now_us()) / 1000;
 	struct pollfd end = { pidfd, POLLIN, 0 };
+	int n;
 
-	return poll(&end, 1, (int)CLAMP(ms, 0, PATIENCE_MS)) == 1 && end.revents & POLLIN;
+	do {
+		const gint64 ms = (until_us - rdmad_now_us()) / 1000;
+
+		n = poll(&end, 1, (int)CLAMP(ms, 0, PATIENCE_MS));
+	} while (n < 0 && errno == EINTR);
+	return n == 1 && end.revents & POLLIN;
 }
 
 /* A plugin that is killed may leave a lease without its owner.  Returns TRUE if the process was of the
