@@ -9,14 +9,14 @@
 /* Appends text without its middle, if it is longer than `max`.  `text` is valid UTF-8. */
 static void append_shortened(GString *out, const char *text, gsize length, gsize max)
 {
-	const char *end = text + length, *from = text + max / 2, *to = end - max / 2;
+	const char *end = text + length, *from, *to;
 
 	if (length <= max) {
 		g_string_append_len(out, text, (gssize)length);
 		return;
 	}
-	from = g_utf8_find_prev_char(text, from + 1);
-	to = g_utf8_find_next_char(to - 1, end) ?: end;
+	from = g_utf8_find_prev_char(text, text + max / 2 + 1);
+	to = g_utf8_find_next_char(end - max / 2 - 1, end) ?: end;
 	g_string_append_len(out, text, (gssize)(from - text));
 	g_string_append(out, "...");
 	g_string_append_len(out, to, (gssize)(end - to));
