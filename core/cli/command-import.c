@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `rdmad import-config FILE`: becomes the importer, a program in Python (contrib/import) */
 #include <errno.h>
-#include <stdio.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "build-info.h"
 #include "cli/command.h"
 
@@ -32,11 +32,11 @@ int command_import(const CommandOptions *options)
 	guint n = 4;
 
 	if (!importer) {
-		fputs("rdmad: the importer is not installed (" RDMAD_IMPORT_DIR
-		      "), as in the image: run it where\n"
-		      "Debian's package rdmad is, or as `python3 contrib/import FILE` in the "
-		      "source\n",
-		      stderr);
+		rdmad_terminal_error(
+			"the importer is not installed (%s), as in the image: run it "
+			"where Debian's package rdmad is, or as `python3 contrib/import "
+			"FILE` in the source",
+			RDMAD_IMPORT_DIR);
 		return 1;
 	}
 	if (options->key)
@@ -46,9 +46,8 @@ int command_import(const CommandOptions *options)
 	argv[n++] = "--";
 	argv[n++] = options->argument;
 	execv(PYTHON, (char *const *)argv);
-	fprintf(stderr,
-		"rdmad: import-config needs Python 3 and PyYAML, Debian's package python3-yaml: "
-		"%s: %s\n",
-		PYTHON, g_strerror(errno));
+	rdmad_terminal_error("import-config needs Python 3 and PyYAML, Debian's package "
+			     "python3-yaml: %s: %s",
+			     PYTHON, g_strerror(errno));
 	return 1;
 }
