@@ -1,5 +1,5 @@
 #!/bin/bash
-# Demonstration of the main job: rdmad on this machine's RDMA devices (or a recorded node), a kubelet (or the
+# Demonstration of the main job: rdmad on this machine's RDMA devices (or the files of a node), a kubelet (or the
 # fake one), two devices allocated.  demo.sh [--once | --lab]
 set -euo pipefail
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
@@ -54,7 +54,7 @@ choose_machine() {
 		machine='the RDMA devices of this machine'
 		sysroot=()
 	else
-		machine='a recorded node with eight ConnectX-7 rails (this machine has no RDMA devices)'
+		machine='the files of a node with eight ConnectX-7 rails (this machine has no RDMA devices)'
 		tests/machines/expand gpu-8rail "$dir/machine"
 		echo gpu-node-17 >"$dir/machine/proc/sys/kernel/hostname"
 		sysroot=(--sysroot "$dir/machine")
