@@ -66,7 +66,7 @@ struct ApiTexts *api_allocation_texts_new(void);
 
 /* Returns the devices in the natural order of their names; borrowed. */
 GPtrArray *api_devices_by_name(const RdmadServices *services);
-/* What is reported of a device, each static text or NULL. */
+/* What is reported of a device, each text borrowed until the turn of the loop ends, or NULL. */
 typedef struct {
 	const char *problem; /* why it is unhealthy */
 	const char *rest;    /* why it is healthy and at rest */

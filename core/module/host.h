@@ -43,8 +43,8 @@ gboolean rdmad_modules_ready(const RdmadModules *modules, guint index, char **wh
 /* Returns the module's status object (new reference), or NULL. */
 struct json_t *rdmad_modules_status(const RdmadModules *modules, guint index);
 void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings);
-/* Sets `problem` to the static text why pods do not get the device, as reported by the first
- * module that offers the device.  Returns FALSE if no module offers it. */
+/* Sets `problem` and `rest` as device_health() of RdmadModuleClass, of the first module that offers the
+ * device.  Returns FALSE if no module offers it. */
 gboolean rdmad_modules_device_health(const RdmadModules *modules, const RdmadDevice *dev,
 				     const char **problem, const char **rest);
 /* Returns the mask of the capabilities that the loaded modules declare for the daemon or for

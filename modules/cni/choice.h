@@ -24,8 +24,8 @@ typedef struct {
 	const char *allocation, *resource, *slot_id;
 	const RdmadDevice *device;
 	CniMode mode; /* exclusive, shared, shared-multi; allocation: unknown */
-	const char *
-		netdev; /* interface of the first port that the resource selects; NULL: not known */
+	/* Interface of the first port that the resource selects; NULL: not known. */
+	const char *netdev;
 } CniSlot;
 
 /* A NIC of an existing attachment, of any pod. */

@@ -57,8 +57,8 @@ typedef struct {
 typedef struct {
 	const RdmadDevice *dev;
 	gboolean marked; /* an earlier resource has it too */
-	const RdmadAllocation
-		*rival; /* the holder that excludes others, or NULL; resource_update() sets it */
+	/* The holder that excludes others, or NULL; resource_update() sets it. */
+	const RdmadAllocation *rival;
 } PoolMember;
 
 /* A slot that an allocation holds. */

@@ -47,9 +47,10 @@ RDMAD_API guint rdmad_host_declare(RdmadKeeper *keeper, const RdmadSysroot *root
 
 /* Called on the loop once.  `error` is NULL after success; a program's exit status was then 0.
  * RDMAD_ERROR_NOT_FOUND: no such program or module; RDMAD_ERROR_TIMEOUT; RDMAD_ERROR_BUSY: the module is
- * in use; RDMAD_ERROR_LIMIT: the kernel killed the program, out of memory; RDMAD_ERROR_INVALID: the package is too large or has another checksum; RDMAD_ERROR_FAILED;
- * RDMAD_ERROR_UNAVAILABLE: the command's process ended, and its progress is unknown.  `tail` is the end
- * of a program's output in printable UTF-8; may be "". */
+ * in use; RDMAD_ERROR_LIMIT: the kernel killed the program, out of memory; RDMAD_ERROR_INVALID: the
+ * package is too large or has another checksum; RDMAD_ERROR_FAILED; RDMAD_ERROR_UNAVAILABLE: the
+ * command's process ended, and its progress is unknown.  `tail` is the end of a program's output in
+ * printable UTF-8; may be "". */
 typedef void (*RdmadHostDone)(const char *tail, const GError *error, gpointer data);
 
 /* Starts command `number`.  The handle is valid until `done` is called or rdmad_host_cancel(). */
