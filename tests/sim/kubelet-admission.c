@@ -289,7 +289,7 @@ static void grants_reclaim(void)
 static void pod_try(Pod *pod)
 {
 	const Endpoint *endpoint = kubelet_endpoint_find(pod->resource);
-	const gboolean is_bound = pod->is_bound && !pod->has_sandbox;
+	const gboolean is_bound = (pod->is_bound || pod->init) && !pod->has_sandbox;
 
 	if (endpoint)
 		grants_reclaim();
