@@ -318,21 +318,23 @@ class HandOverTest(Case):
         self.wait_ready(100)
 
     def test_one_that_fails_to_start_is_not_noticed(self):
-        self.begin()
+        self.begin_listening(free_port())
         old, port, before = self.daemon, free_port(), self.endpoint()
         old.send_signal(signal.SIGSTOP)     # nothing is handed over until the port is taken
         self.daemon = None
-        new = self.spawn_daemon(self.LISTENS % port, "--take-over", "--module=device-plugin", "--module=metrics",
-                                "--instance", "one", modules=())
+        new = self.spawn_daemon(self.LISTENS % port, "--take-over", modules=())
         self.others += [old, new]
         self.wait_for(lambda: "waiting for rdmad pid" in self.log(), "second that waits")
         with contextlib.closing(socket.create_server(("127.0.0.1", port))), Admission(self.kubelet) as admission:
             old.send_signal(signal.SIGCONT)
             self.assertEqual(new.wait(PATIENCE), 1)
-            self.until_served_by(old)
+            self.wait_for(lambda: self.serving() == old.pid, "first again")
+            self.wait_ready(100)
             self.until_admitted(admission)
         self.check_unnoticed(admission)
         self.assertIs(self.endpoint(), before)
+        self.assertIn("handed over; waiting", self.log())
+        self.assertIn("Address already in use", self.log())
 
     def test_a_run_directory_that_was_removed_has_the_socket_again(self):
         self.begin()
