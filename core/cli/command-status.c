@@ -31,10 +31,12 @@ static void write_line(GString *out, const char *label, const char *format, ...)
 
 static void write_instances(const json_t *status, GString *out)
 {
+	const char *instance = format_text(status, "instance");
 	const json_t *other;
 	size_t i;
 
-	write_line(out, "instance", "%s", format_text(status, "instance") ?: "?");
+	if (instance)
+		write_line(out, "instance", "%s", instance);
 	json_array_foreach(json_object_get(status, "other_instances"), i, other)
 	{
 		write_line(out, "", "ANOTHER RDMAD WAITS: %s", json_string_value(other));

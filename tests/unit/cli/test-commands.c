@@ -292,6 +292,7 @@ static void test_status_shows_the_status_of_any_module(void)
 {
 	json_t *status = load(
 		"{'version': '1.2', 'pid': 7, 'uptime_seconds': 90061, 'allocations': 3,"
+		" 'instance': 'net/a\\u001b', 'other_instances': ['b (process 8)'],"
 		" 'config': {'path': '/etc/x.conf', 'loaded': '2026-01-01T00:30:00.000000Z',"
 		"            'error': '/etc/x.conf:3: no'},"
 		" 'machine': {'live': true, 'kernel': '6.1'},"
@@ -312,6 +313,8 @@ static void test_status_shows_the_status_of_any_module(void)
 	status_write(status, NOW_US, TRUE, out);
 	g_assert_cmpstr(out->str, ==,
 			"rdmad          1.2, pid 7, up 1d 1h\n"
+			"instance       net/a\\x1b\n"
+			"               ANOTHER RDMAD WAITS: b (process 8)\n"
 			"configuration  /etc/x.conf, loaded 30m ago\n"
 			"               LAST RELOAD REFUSED: /etc/x.conf:3: no\n"
 			"machine        this one, Linux 6.1\n"
@@ -332,6 +335,16 @@ static void test_status_shows_the_status_of_any_module(void)
 			"\n"
 			"last warnings and errors\n"
 			"  1m  warning  port 1: active -> down\n");
+	json_decref(status);
+}
+
+static void test_status_of_an_rdmad_without_an_instance(void)
+{
+	json_t *status = load("{'version': '1.1', 'pid': 7, 'uptime_seconds': 1}");
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	status_write(status, NOW_US, TRUE, out);
+	g_assert_null(strstr(out->str, "instance"));
 	json_decref(status);
 }
 
@@ -578,6 +591,7 @@ const UnitTest unit_tests[] = {
 	TEST(the_size_of_a_region_is_exact),
 	TEST(allocations_count_the_slots_of_a_device),
 	TEST(status_shows_the_status_of_any_module),
+	TEST(status_of_an_rdmad_without_an_instance),
 	TEST(columns_without_a_value_are_verbose),
 	TEST(doctor_returns_whether_there_is_a_problem),
 	TEST(doctor_has_problems_first_and_what_is_well_on_request),
