@@ -300,11 +300,6 @@ gboolean rdmad_message_peer_send(RdmadMessagePeer *peer, const void *bytes, gsiz
 	return TRUE;
 }
 
-pid_t rdmad_message_peer_pid(const RdmadMessagePeer *peer)
-{
-	return peer->pid;
-}
-
 /* ---- the server ---- */
 
 static void server_admit(RdmadMessageServer *server, int fd)

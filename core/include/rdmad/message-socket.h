@@ -8,7 +8,6 @@
 #pragma once
 
 #include <rdmad/types.h>
-#include <sys/types.h>
 
 #define RDMAD_MESSAGE_SIZE_MAX 131072u /* a socket's default buffer holds one of this size */
 #define RDMAD_MESSAGE_FDS_MAX  16u
@@ -82,5 +81,3 @@ RDMAD_API gboolean rdmad_message_peer_send(RdmadMessagePeer *peer, const void *b
 RDMAD_API void rdmad_message_peer_close(RdmadMessagePeer *peer);
 /* Frees the peer and returns its socket, with what is unread. */
 RDMAD_API int rdmad_message_peer_release(RdmadMessagePeer *peer);
-/* Returns the pid of the process that connected, at that time; 0: unknown. */
-RDMAD_API pid_t rdmad_message_peer_pid(const RdmadMessagePeer *peer);

@@ -136,7 +136,6 @@ static void test_a_message_comes_with_its_descriptor_and_is_answered(Fixture *f,
 	g_assert_cmpint(fstat(file, &sent), ==, 0);
 	g_assert_cmpint(fstat(f->kept, &got), ==, 0);
 	g_assert_cmpuint(sent.st_ino, ==, got.st_ino);
-	g_assert_cmpint(rdmad_message_peer_pid(f->peer), ==, getpid());
 	g_assert_true(rdmad_message_peer_send(f->peer, "you too", 7, &f->kept, 1, NULL));
 	answer = rdmad_message_receive(f->client, &limits, NULL);
 	g_assert_cmpstr((const char *)answer->bytes, ==, "you too");
