@@ -481,8 +481,11 @@ void rdmad_succession_attach(RdmadSuccession *succession, RdmadLoop *loop, Rdmad
 	succession->turn = rdmad_loop_add_timer(loop, NULL, give_end, succession);
 	succession->begin = rdmad_loop_add_timer(loop, NULL, giving_begin, succession);
 	rdmad_hand_over_set_used(hand_over, parts_used, succession);
-	if (succession->partner < 0)
+	if (succession->partner < 0) {
+		/* It may have the lock before this life, and cannot say that it used the parts. */
+		succession->gave_to = (RdmadLockHolder){ 0 };
 		return;
+	}
 	succession->first_giver = succession->gave_to;
 	succession->giver = rdmad_message_peer_new(loop, NULL, rdmad_steal_fd(&succession->partner),
 						   &limits, &peer_ops, succession, NULL);

@@ -6,6 +6,8 @@ usage: test-hand-over.py RDMAD MODULE-DIR [TEST...]
 """
 
 import contextlib
+import fcntl
+import json
 import os
 import re
 import signal
@@ -477,6 +479,27 @@ class HandOverTest(Case):
             self.until_admitted(admission)
         self.check_unnoticed(admission)
         self.assertIs(self.endpoint(), before)
+
+    def test_one_that_was_late_and_has_the_lock_cannot_say_what_it_used(self):
+        """What it was given is not continued after its end."""
+        self.begin()
+        before, path = self.endpoint(), os.path.join(self.dir, "run")
+        who = {"instance": self.ask("status")["instance"], "pid": os.getpid(), "id": 7}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as late, \
+                open(os.path.join(path, "rdmad.lock"), "r+", encoding="ascii") as lock:
+            late.connect(os.path.join(path, "hand-over.sock"))
+            late.send(json.dumps({"now": True, "from": who}).encode())
+            part = socket.recv_fds(late, 65536, 253)
+            fcntl.flock(lock, fcntl.LOCK_EX)        # when the daemon does not wait for it any more
+            lock.truncate()
+            lock.write(f"{who['pid']}\n{who['id']:016x}\n")
+            lock.flush()
+            for fd in part[1]:
+                os.close(fd)
+        self.ready()
+        self.wait_for(lambda: self.endpoint() is not before, "another endpoint")
+        self.ready()
+        self.assertNotIn("taken over, ", self.log())
 
     def test_a_third_one_hands_back_to_either(self):
         self.begin()
