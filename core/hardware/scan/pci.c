@@ -200,11 +200,12 @@ static void read_role(RdmadScanner *scanner, const RdmadAttrDir *function)
 static void read_vpd(const RdmadScanner *scanner, const RdmadAttrDir *function)
 {
 	RdmadDevice *dev = function->dev;
-	const RdmadDevice *last = rdmad_scan_find(scanner->before, dev->name, NULL);
+	const RdmadDevice *last;
 
 	if (dev->vendor != VENDOR_NVIDIA_NETWORKING || dev->pci_role == RDMAD_PCI_VF ||
 	    !is_infiniband(function))
 		return;
+	last = rdmad_scan_find(scanner->before, dev->name, NULL);
 	if (rdmad_scan_same_function(dev, last) && !g_strcmp0(dev->node_guid, last->node_guid))
 		dev->vpd_model = g_strdup(last->vpd_model);
 	if (!dev->vpd_model)
