@@ -51,7 +51,7 @@ typedef struct {
 typedef struct {
 	int exit_status;    /* -1: it did not exit */
 	int signal;	    /* the signal that ended it; 0: none */
-	gboolean timed_out; /* the deadline passed, however the child ended */
+	gboolean timed_out; /* the deadline passed, or the patience with it, however it ended */
 	/* The kernel has killed a process of its cgroup for lack of memory; only of a child with `cgroup`. */
 	gboolean out_of_memory;
 	RdmadChildOutput output, errors;

@@ -187,6 +187,26 @@ static void test_an_earlier_end_can_be_asked_for(Fixture *f, gconstpointer data)
 	g_assert_false(f->timed_out);
 }
 
+static void test_an_end_that_is_asked_for_may_come_by_itself(Fixture *f, gconstpointer data)
+{
+	RdmadChild *child = start(f, "sleep 0.2; exit 3", (RdmadChildSpec){ 0 });
+
+	rdmad_child_terminate(child, 60000);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->exit_status, ==, 3);
+	g_assert_false(f->timed_out);
+}
+
+static void test_patience_ends_before_the_deadline(Fixture *f, gconstpointer data)
+{
+	RdmadChild *child = start(f, "exec sleep 1000", (RdmadChildSpec){ .deadline_ms = 60000 });
+
+	rdmad_child_terminate(child, 10);
+	rdmad_loop_run(f->loop);
+	g_assert_cmpint(f->signal, ==, SIGTERM);
+	g_assert_true(f->timed_out);
+}
+
 static void test_a_program_that_cannot_run_is_an_error(Fixture *f, gconstpointer data)
 {
 	static const struct {
@@ -418,6 +438,8 @@ const UnitTest unit_tests[] = {
 	TEST(what_ignores_sigterm_is_killed),
 	TEST(what_outlives_the_child_is_killed),
 	TEST(an_earlier_end_can_be_asked_for),
+	TEST(an_end_that_is_asked_for_may_come_by_itself),
+	TEST(patience_ends_before_the_deadline),
 	TEST(a_program_that_cannot_run_is_an_error),
 	TEST(a_descriptor_that_is_no_namespace_is_an_error),
 	TEST(a_child_runs_in_the_namespace_that_it_was_given),
