@@ -3,7 +3,8 @@
 #include <rdmad/device.h>
 #include <string.h>
 
-#define NOT_ACTIVE "no port of it is active"
+#define NOT_ACTIVE     "no port of it is active"
+#define ONLY_OTHERS_UP "none of its selected ports is active"
 
 /* ---- role ---- */
 
@@ -142,14 +143,17 @@ typedef struct {
 static Verdict ports_judge(const RdmadDevice *dev, RdmadPortFilter counts, gconstpointer data)
 {
 	Verdict verdict = { NOT_ACTIVE, NULL };
+	gboolean others_up = FALSE;
 
 	for (guint i = 0; i < dev->n_ports; i++) {
 		const RdmadPort *port = &dev->ports[i];
 		const char *problem;
 
-		if (counts && !counts(dev, port, data))
-			continue;
 		problem = port_problem(dev, port);
+		if (counts && !counts(dev, port, data)) {
+			others_up |= !problem;
+			continue;
+		}
 		if (!problem)
 			return (Verdict){ NULL, NULL };
 		if (state_is_up(port) || g_str_equal(verdict.problem, NOT_ACTIVE))
@@ -157,6 +161,8 @@ static Verdict ports_judge(const RdmadDevice *dev, RdmadPortFilter counts, gcons
 		if (!verdict.rest)
 			verdict.rest = port_rest(dev, port);
 	}
+	if (others_up && g_str_equal(verdict.problem, NOT_ACTIVE))
+		verdict.problem = ONLY_OTHERS_UP;
 	return verdict;
 }
 

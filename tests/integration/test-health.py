@@ -67,6 +67,9 @@ class HealthCase(PluginCase):
     def device(self, name):
         return next(d for d in self.ask("devices")["devices"] if d["device_name"] == name)
 
+    def reasons(self, device):
+        return {r["name"]: r["reason"] for r in self.ask("explain", device)["resources"]}
+
     def told(self, device):
         """Health by every answer: kubelet's list, devices, the verdict of doctor."""
         found = self.device(device)
@@ -369,9 +372,6 @@ class RoleTest(HealthCase):
                                         modules=("--module=device-plugin", "--module=nccl"))
         self.wait_for_socket()
 
-    def reasons(self, device):
-        return {r["name"]: r["reason"] for r in self.ask("explain", device)["resources"]}
-
     def test_a_switchs_management_function_is_in_no_resource(self):
         self.put_vpd()
         self.both_with_nccl("resources = ( { %s } );" % FABRIC)
@@ -425,6 +425,9 @@ class PortTest(HealthCase):
         self.wait_for_socket()
         self.wait_unhealthy({self.id_of("mlx4_0")}, "rdma/x")
         self.assertEqual(self.told("mlx4_0"), {False})
+        reason = "none of its selected ports is active"     # the first one is
+        self.assertEqual(self.device("mlx4_0")["health_reason"], reason)
+        self.assertEqual(self.reasons("mlx4_0")["rdma/x"], reason)
         self.hardware.write(port, "4: ACTIVE")
         self.hardware.write(phys, "5: LinkUp")
         self.rescan()

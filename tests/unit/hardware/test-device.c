@@ -300,6 +300,11 @@ static void test_only_ports_that_count_are_at_rest(void)
 	g_assert_cmpstr(rdmad_device_rest(dev, NULL, NULL), ==, REST);
 	g_assert_null(rdmad_device_rest(dev, is_second, NULL));
 	g_assert_cmpstr(rdmad_device_problem(dev, is_second, NULL), ==, DOWN);
+	dev->ports[0].state = RDMAD_PORT_ACTIVE;
+	dev->ports[0].phys_state = RDMAD_PHYS_LINK_UP;
+	g_assert_null(rdmad_device_problem(dev, NULL, NULL));
+	g_assert_cmpstr(rdmad_device_problem(dev, is_second, NULL), ==,
+			"none of its selected ports is active");
 	rdmad_device_unref(dev);
 }
 
