@@ -123,6 +123,9 @@ static const char *down_advice(const RdmadDevice *dev, const RdmadPort *port, gb
 	if (dev->pf_link == 0)
 		return "the link of its physical function is down: check the cable and the switch "
 		       "port of that one, and set its interface up (`ip link`)";
+	if (port->link_layer == RDMAD_LINK_LAYER_ETHERNET && dev->n_netdevs == 0)
+		return "its interface is in another network namespace: set it up there (`rdmad "
+		       "allocations` lists the pods), and check the cable and the switch port";
 	if (port->link_layer == RDMAD_LINK_LAYER_ETHERNET)
 		return "check the cable and the switch port, and set the interface up (`ip "
 		       "link`)";
@@ -196,8 +199,10 @@ static void check_device(const RdmadServices *services, const DoctorFiles *files
 {
 	const ApiHealth health = api_device_health(services, dev);
 	g_autofree char *role = rdmad_device_role_text(dev);
-	/* A device whose slots are withheld may be well. */
-	const gboolean works = !health.problem || !rdmad_device_problem(dev, NULL, NULL);
+	/* A device whose slots are withheld may be well, and in the pod that has it. */
+	const gboolean works =
+		!health.problem ||
+		g_strcmp0(health.problem, rdmad_device_problem(dev, NULL, NULL)) != 0;
 	gboolean known = dev->fatal || !rdmad_device_chardev(dev, RDMAD_CHARDEV_UVERBS);
 
 	if (dev->fatal)

@@ -16,7 +16,7 @@
 typedef enum {
 	HEALTH_SHARED, /* by the host's interface */
 	HEALTH_ALONE,  /* nobody has it, and a container would have it alone */
-	HEALTH_HELD,   /* a container has it alone */
+	HEALTH_HELD,   /* a container has it alone, or its slots are withheld */
 } HealthUse;
 
 typedef struct {

@@ -246,7 +246,9 @@ static const char *device_problem(const Pool *pool, const PoolDevice *device)
 	if (device->dev && pool->settings->ignore_health &&
 	    rdmad_device_chardev(device->dev, RDMAD_CHARDEV_UVERBS))
 		return NULL;
-	if (pool->settings->mode != MODE_EXCLUSIVE)
+	if (device->rival)
+		use = HEALTH_HELD;
+	else if (pool->settings->mode != MODE_EXCLUSIVE)
 		use = HEALTH_SHARED;
 	else if (device->held->len)
 		use = HEALTH_HELD;

@@ -8,6 +8,7 @@ usage: test-health.py RDMAD MODULE-DIR [TEST...]
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -263,8 +264,9 @@ class RestTest(HealthCase):
 
     def test_its_way_into_a_pod_is_no_fault(self):
         self.rest("mlx5_2", "ens1f0v0")
-        self.both(QUICK % 'resources = ( { name = "nvidia.com/rdma-vf"; mode = "exclusive"; '
-                  'selectors = { names = ( "mlx5_2", "mlx5_3" ); }; } );')
+        config = QUICK % ('resources = ( { name = "nvidia.com/rdma-vf"; mode = "exclusive"; '
+                          'selectors = { names = ( "mlx5_2", "mlx5_3" ); }; } );')
+        self.both(config)
         self.wait_ready(2, VF)
         self.kubelet.allocate("ml/a", VF, 2)
         link = self.hardware.path("net/ens1f0v0")
@@ -275,6 +277,18 @@ class RestTest(HealthCase):
         self.wait_for(lambda: not self.device("mlx5_2")["netdevs"], "loss of the interface")
         self.assertEqual(self.told("mlx5_2"), {True})
         self.assertEqual(self.events("device-unhealthy"), [])
+        [note] = [f for f in self.findings() if f["subject"] == "mlx5_2" and "port 1" in f["text"]]
+        self.assertEqual(note["level"], "note")
+        self.assertIn("in another network namespace", note["advice"])
+        for mode in ("exclusive", "shared"):    # under another name it is held, and no more
+            self.write_config(config.replace("rdma-vf", mode).replace('"exclusive";', f'"{mode}";'))
+            self.daemon.send_signal(signal.SIGHUP)
+            self.wait_for(lambda: f"nvidia.com/{mode}" in self.reasons("mlx5_2"), "reload")
+            self.assertEqual(self.reasons("mlx5_2")[f"nvidia.com/{mode}"], f"held by ml/a as {VF}")
+            self.assertEqual(self.device("mlx5_2")["health_reason"], f"held by ml/a as {VF}")
+            self.assertEqual(self.events("device-unhealthy"), [])
+            levels = {f["text"]: f["level"] for f in self.findings() if f["subject"] == "mlx5_2"}
+            self.assertEqual(levels, {"port 1 is down": "note", f"unhealthy: held by ml/a as {VF}": "problem"})
 
     def test_one_that_is_set_up_and_down_is_unhealthy(self):
         self.rest("mlx5_2", "ens1f0v0")

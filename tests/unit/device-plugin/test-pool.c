@@ -363,6 +363,24 @@ static void test_the_health_of_the_device_is_the_first_problem(Fixture *f, gcons
 		      pool_device(f->pool, 0)->health.problem);
 }
 
+static void test_a_rival_has_the_interface_of_its_device(Fixture *f, gconstpointer d)
+{
+	RdmadDevice *dev = add(f, "a");
+
+	dev->n_netdevs = 0;
+	dev->pf_link = 1;
+	dev->ports[0].state = RDMAD_PORT_DOWN;
+	rival_set(f, 0, "train", "rdma/rail");
+	update(f);
+	g_assert_cmpstr(pool_device_problem(pool_device(f->pool, 0)), ==,
+			"held by ml/train as rdma/rail");
+	g_array_index(f->members, PoolMember, 0).rival = NULL;
+	update(f);
+	g_assert_cmpstr(pool_device_problem(pool_device(f->pool, 0)), ==,
+			"no port of it is active");
+	dev->n_netdevs = 2;
+}
+
 static void test_a_device_that_leaves_has_no_rival(Fixture *f, gconstpointer d)
 {
 	add(f, "a");
@@ -431,6 +449,7 @@ const UnitTest unit_tests[] = {
 	TEST(THREE_PER, shared_slots_beside_an_exclusive_holder_are_withheld),
 	TEST(CARELESS, ignored_health_leaves_slots_withheld),
 	TEST(EXCLUSIVE, the_health_of_the_device_is_the_first_problem),
+	TEST(EXCLUSIVE, a_rival_has_the_interface_of_its_device),
 	TEST(EXCLUSIVE, a_device_that_leaves_has_no_rival),
 	TEST(EXCLUSIVE, another_rival_is_no_news),
 	TEST(SHARED_5, a_device_that_leaves_keeps_its_share_for_a_time),
