@@ -238,10 +238,12 @@ static void devices_update(Pool *pool, const PoolView *view)
 
 /* ---- health ---- */
 
-static const char *device_problem(const Pool *pool, const PoolDevice *device)
+static const char *device_problem(const Pool *pool, const PoolDevice *device, const PoolView *view)
 {
 	HealthUse use = HEALTH_ALONE;
 
+	if (!device->dev && view->is_present && view->is_present(device->id, view->data))
+		return "it is no longer selected";
 	/* Without uverbs there is nothing to give. */
 	if (device->dev && pool->settings->ignore_health &&
 	    rdmad_device_chardev(device->dev, RDMAD_CHARDEV_UVERBS))
@@ -266,8 +268,9 @@ static gint64 devices_update_health(Pool *pool, const PoolView *view)
 
 	for (guint i = 0; i < pool->devices->len; i++) {
 		PoolDevice *device = pool->devices->pdata[i];
-		const gint64 recovery = health_update(&device->health, device_problem(pool, device),
-						      view->now_us, view->health_delay_us);
+		const gint64 recovery =
+			health_update(&device->health, device_problem(pool, device, view),
+				      view->now_us, view->health_delay_us);
 
 		wait_us = sooner(recovery, wait_us);
 		if (!device->dev && !device_is_forgotten(device, view))

@@ -74,6 +74,9 @@ typedef struct {
 	guint n_members;
 	const HeldSlot *held;
 	guint n_held;
+	/* Returns whether a device that is no member is present all the same; NULL: none is. */
+	gboolean (*is_present)(const char *device, gpointer data);
+	gpointer data;
 } PoolView;
 
 typedef struct Pool Pool;

@@ -6,6 +6,7 @@
 #include <rdmad/clock.h>
 #include <rdmad/doctor.h>
 #include <rdmad/event-log.h>
+#include <rdmad/inventory.h>
 #include <rdmad/log.h>
 #include <rdmad/pods.h>
 #include <rdmad/stats.h>
@@ -385,6 +386,11 @@ static void post_empty(Resource *resource)
 	resource->empty_posted = empty;
 }
 
+static gboolean is_present(const char *device, gpointer data)
+{
+	return rdmad_inventory_lookup(data, device) != NULL;
+}
+
 gint64 resource_update(Resource *resource, GArray *members, const PluginSettings *plugin)
 {
 	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(HeldSlot));
@@ -396,6 +402,8 @@ gint64 resource_update(Resource *resource, GArray *members, const PluginSettings
 		.forget_us = (gint64)plugin->forget_delay_ms * 1000,
 		.members = (const PoolMember *)(const void *)members->data,
 		.n_members = members->len,
+		.is_present = is_present,
+		.data = rdmad_module_inventory(resource->self),
 	};
 	g_autoptr(GBytes) list = NULL;
 	gint64 wait_us;

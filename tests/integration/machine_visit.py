@@ -342,7 +342,8 @@ class Visit:
             if not all(unhealthy.values()):
                 self.wrong("unhealthy, and no reason", resource["unhealthy"])
             # Devices that have left are listed by their ids for a time.
-            gone = {device for device, reason in unhealthy.items() if reason == "it is gone"}
+            gone = {device for device, reason in unhealthy.items()
+                    if reason in ("it is gone", "it is no longer selected")}
             if len(selected) + len(gone) != resource["devices"]:
                 self.wrong("explain and the pool differ", f"{name}: {selected}, {resource}")
             if not unhealthy.keys() - gone <= set(selected):

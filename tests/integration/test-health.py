@@ -143,6 +143,17 @@ class HealthTest(HealthCase):
         self.wait_ready()
         self.assertIn(held[0], self.kubelet.devices(HCA))
 
+    def test_a_held_device_that_is_deselected_is_not_gone(self):
+        config = QUICK % 'resources = ( { name = "rdma/x"; mode = "exclusive"; selectors = { names = "mlx5_1"; }; } );'
+        self.both(config)
+        self.wait_ready(1, "rdma/x")
+        self.kubelet.allocate("ml/a", "rdma/x", 1)
+        self.write_config(config.replace("mlx5_1", "mlx5_2"))
+        self.daemon.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: self.events("allocation-device-unhealthy"), "event")
+        for kind in ("device-unhealthy", "allocation-device-unhealthy"):
+            self.assertRegex(self.events(kind)[-1]["message"], ": it is no longer selected$")
+
     def test_a_running_pods_device_that_fails_is_told_with_pod_and_container(self):
         self.both(QUICK % "")
         self.wait_ready()

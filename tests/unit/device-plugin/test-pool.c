@@ -14,7 +14,8 @@ typedef struct {
 	GArray *held;	    /* of HeldSlot */
 	GPtrArray *rivals;  /* of RdmadAllocation */
 	gint64 now_us;
-	GBytes *list; /* the last message */
+	gboolean present; /* a device that is no member is present */
+	GBytes *list;	  /* the last message */
 } Fixture;
 
 static void setup(Fixture *f, gconstpointer settings)
@@ -67,6 +68,13 @@ static void check_list(Fixture *f)
 	g_assert_true(g_bytes_equal(f->list, anew));
 }
 
+static gboolean is_present(const char *device, gpointer data)
+{
+	const Fixture *f = data;
+
+	return f->present;
+}
+
 static gint64 update(Fixture *f)
 {
 	const PoolView view = {
@@ -77,6 +85,8 @@ static gint64 update(Fixture *f)
 		.n_members = f->members->len,
 		.held = (const HeldSlot *)(const void *)f->held->data,
 		.n_held = f->held->len,
+		.is_present = is_present,
+		.data = f,
 	};
 	gint64 wait_us;
 
@@ -392,6 +402,22 @@ static void test_a_device_that_leaves_has_no_rival(Fixture *f, gconstpointer d)
 	g_assert_cmpstr(pool_device_problem(pool_device(f->pool, 0)), ==, "it is gone");
 }
 
+static void test_a_device_that_is_deselected_is_not_gone(Fixture *f, gconstpointer d)
+{
+	add(f, "a");
+	hold(f, "a", "a");
+	update(f);
+	g_array_set_size(f->members, 0);
+	f->present = TRUE;
+	update(f);
+	assert_slots(f, "a!");
+	g_assert_cmpstr(pool_device_problem(pool_device(f->pool, 0)), ==,
+			"it is no longer selected");
+	f->present = FALSE;
+	update(f);
+	g_assert_cmpstr(pool_device_problem(pool_device(f->pool, 0)), ==, "it is gone");
+}
+
 static void count_news(const PoolDevice *device, PoolNews news, gpointer data)
 {
 	++((guint *)data)[news];
@@ -451,6 +477,7 @@ const UnitTest unit_tests[] = {
 	TEST(EXCLUSIVE, the_health_of_the_device_is_the_first_problem),
 	TEST(EXCLUSIVE, a_rival_has_the_interface_of_its_device),
 	TEST(EXCLUSIVE, a_device_that_leaves_has_no_rival),
+	TEST(EXCLUSIVE, a_device_that_is_deselected_is_not_gone),
 	TEST(EXCLUSIVE, another_rival_is_no_news),
 	TEST(SHARED_5, a_device_that_leaves_keeps_its_share_for_a_time),
 	TEST(SHARED_5, what_is_held_of_a_forgotten_device_stays_unhealthy),
