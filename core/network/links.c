@@ -309,6 +309,8 @@ gboolean rdmad_link_change(RdmadNetwork *net, int ifindex, const RdmadLinkChange
 		nla_put_u32(msg, IFLA_NEW_IFINDEX, (guint32)change->ifindex);
 	if (change->group)
 		nla_put_u32(msg, IFLA_GROUP, *change->group);
+	if (change->link_mode)
+		nla_put_u8(msg, IFLA_LINKMODE, (guint8)*change->link_mode);
 	if (change->no_xdp)
 		put_no_xdp(msg, change->no_xdp);
 	if (change->mac && !network_put_mac(msg, IFLA_ADDRESS, change->mac, error)) {

@@ -270,28 +270,38 @@ static gboolean has_other_flags(const RdmadStepLinkMove *move, const RdmadLink *
 	return move->kind && (link->flags ^ move->flags) & user_flags;
 }
 
+static gboolean has_other_mode(const RdmadStepLinkMove *move, const RdmadLink *link)
+{
+	return move->kind && link->link_mode != move->link_mode;
+}
+
 static gboolean has_other_mtu(const RdmadStepLinkMove *move, const RdmadLink *link)
 {
 	return move->mtu && link->mtu != move->mtu;
 }
 
-/* The link must be down while its name or its MAC changes. */
+/* The link must be down while its name or its MAC changes.  The kernel derives the operational state from
+ * the link mode when the link is set up. */
 static gboolean identity_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 				 const RdmadLink *link, GError **error)
 {
 	const gboolean renamed = !g_str_equal(link->name, move->host_name);
 	const gboolean changed = has_other_mac(move, link);
+	const gboolean other_mode = has_other_mode(move, link);
 	char mac[RDMAD_MAC_TEXT];
 	const RdmadLinkChange down = { .up = -1 };
 	const RdmadLinkChange own = { .mac = rdmad_mac_format(&move->mac, mac) };
+	const RdmadLinkChange mode = { .link_mode = &move->link_mode };
 	const RdmadLinkChange mtu = { .mtu = move->mtu };
 	const RdmadLinkChange flags = { .flags = move->flags & user_flags,
 					.flags_mask = user_flags };
 
-	if ((renamed || changed) && link->up && !change_host(ctx, link->ifindex, &down, error))
+	if ((renamed || changed || other_mode) && link->up &&
+	    !change_host(ctx, link->ifindex, &down, error))
 		return FALSE;
 	return (!changed || change_host(ctx, link->ifindex, &own, error)) &&
 	       (!renamed || name_restore(ctx, move, link, error)) &&
+	       (!other_mode || change_host(ctx, link->ifindex, &mode, error)) &&
 	       (!has_other_mtu(move, link) || change_host(ctx, link->ifindex, &mtu, error)) &&
 	       (!has_other_flags(move, link) || change_host(ctx, link->ifindex, &flags, error));
 }
@@ -556,7 +566,8 @@ static gboolean was_away(const RdmadStepLinkMove *move, const RdmadLink *link)
 {
 	return !move->is_marked || link->group == group_away || (move->up && !link->up) ||
 	       !g_str_equal(link->name, move->host_name) || has_other_mac(move, link) ||
-	       has_other_mtu(move, link) || has_other_flags(move, link);
+	       has_other_mode(move, link) || has_other_mtu(move, link) ||
+	       has_other_flags(move, link);
 }
 
 gboolean perform_move_back(const PerformContext *ctx, const RdmadStepLinkMove *move, GError **error)

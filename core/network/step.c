@@ -203,6 +203,7 @@ static const Field move_fields[] = {
 	{ "mac", FIELD_MAC, AT(RdmadStepLinkMove, mac) },
 	{ "up", FIELD_BOOL, AT(RdmadStepLinkMove, up) },
 	{ "flags", FIELD_NUMBER, AT(RdmadStepLinkMove, flags) },
+	{ "link_mode", FIELD_NUMBER, AT(RdmadStepLinkMove, link_mode), .max = G_MAXUINT8 },
 	{ "xdp", FIELD_NUMBER, AT(RdmadStepLinkMove, xdp) },
 	{ "group", FIELD_NUMBER, AT(RdmadStepLinkMove, group) },
 	{ "is_marked", FIELD_BOOL, AT(RdmadStepLinkMove, is_marked) },

@@ -105,6 +105,7 @@ static void link_add(CniView *view, const RdmadLink *from)
 		.max_mtu = from->max_mtu,
 		.up = from->up,
 		.flags = from->flags,
+		.link_mode = from->link_mode,
 		.xdp = from->xdp,
 		.group = from->group,
 		.parent_device = g_strdup(from->parent_device),

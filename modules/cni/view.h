@@ -21,11 +21,11 @@ typedef struct {
 	RdmadMac mac, permanent_mac;
 	guint32 mtu, max_mtu; /* max_mtu 0: unknown */
 	gboolean up;
-	guint32 flags, xdp;  /* as in RdmadLink */
-	guint32 group;	     /* IFLA_GROUP */
-	gboolean moves;	     /* of the host: into the pod */
-	char *pci;	     /* NULL: none */
-	char *parent_device; /* as in RdmadLink */
+	guint32 flags, link_mode, xdp; /* as in RdmadLink */
+	guint32 group;		       /* IFLA_GROUP */
+	gboolean moves;		       /* of the host: into the pod */
+	char *pci;		       /* NULL: none */
+	char *parent_device;	       /* as in RdmadLink */
 } CniViewLink;
 
 typedef struct {

@@ -192,6 +192,7 @@ static RdmadLink *link_parse(const struct nlmsghdr *msg)
 	link->mtu = rdmad_route_get_u32(attrs[IFLA_MTU]);
 	link->max_mtu = rdmad_route_get_u32(attrs[IFLA_MAX_MTU]);
 	link->flags = info->ifi_flags;
+	link->link_mode = attrs[IFLA_LINKMODE] ? nla_get_u8(attrs[IFLA_LINKMODE]) : 0;
 	link->up = (info->ifi_flags & IFF_UP) != 0;
 	link->carrier = link_carrier(info->ifi_flags, attrs[IFLA_CARRIER]);
 	link->carrier_changes = link_carrier_changes(attrs[IFLA_CARRIER_CHANGES]);

@@ -72,7 +72,8 @@ typedef struct {
 	guint32 group;		   /* IFLA_GROUP; 0: the default one */
 	char *mac, *permanent_mac; /* may be NULL */
 	guint mtu;
-	guint flags; /* IFF_UP, ... */
+	guint flags;	   /* IFF_UP, ... */
+	guint32 link_mode; /* IFLA_LINKMODE; 0: the default one */
 	gboolean up;
 	int carrier;	       /* 1, 0; -1: unknown, such as of a link that is down */
 	int carrier_changes;   /* -1: unknown */
@@ -128,7 +129,7 @@ typedef struct {
 	int up;	     /* 1: up, -1: down */
 	int netns;   /* descriptor of the namespace to move to, as `name` if set */
 	int ifindex; /* its index there */
-	const guint32 *group;
+	const guint32 *group, *link_mode;
 	guint flags, flags_mask; /* IFF_* of a user, other than IFF_UP */
 	guint no_xdp;		 /* one of XDP_FLAGS_*_MODE: removes the program */
 } RdmadLinkChange;

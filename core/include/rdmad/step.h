@@ -158,7 +158,7 @@ typedef struct {
 	RdmadMac mac;
 	gboolean up;
 	guint32 flags; /* IFF_* */
-	guint32 xdp;
+	guint32 link_mode, xdp;
 	guint32 group;
 	gboolean is_marked; /* has the group RDMAD_STEP_GROUP_AWAY until it is restored */
 	GArray *addresses;  /* of RdmadStepAddress; NULL: none */

@@ -262,6 +262,7 @@ static gboolean move_add(Planner *planner, GError **error)
 	step->move.mac = nic->mac;
 	step->move.up = nic->up;
 	step->move.flags = nic->flags;
+	step->move.link_mode = nic->link_mode;
 	step->move.xdp = nic->xdp;
 	/* An undo that failed has left its mark. */
 	step->move.group = nic->group == RDMAD_STEP_GROUP_AWAY ? 0 : nic->group;

@@ -380,6 +380,13 @@ static void make_it_promiscuous(const Fixture *f, const RdmadLink *nic)
 					  IFF_PROMISC | IFF_ALLMULTI | IFF_NOARP | IFF_MULTICAST });
 }
 
+static void make_it_dormant(const Fixture *f, const RdmadLink *nic)
+{
+	static const guint32 dormant = 1; /* IF_LINK_MODE_DORMANT of linux/if.h */
+
+	change(f->pod_net, nic->ifindex, (RdmadLinkChange){ .link_mode = &dormant });
+}
+
 static int program_new(void)
 {
 	static const struct bpf_insn drop[] = {
@@ -435,6 +442,7 @@ static const Attack attacks[] = {
 	{ "a name of the host", take_its_name_in_the_host },
 	{ "many links on it", make_many_links_on_it },
 	{ "other flags", make_it_promiscuous },
+	{ "another link mode", make_it_dormant },
 	{ "an XDP program", drop_its_packets },
 };
 
@@ -469,6 +477,7 @@ static void test_attack(gconstpointer data)
 	g_assert_cmpint(back->ifindex, ==, f.nic->ifindex);
 	g_assert_cmpuint(g_strv_length(back->altnames), ==, 1);
 	g_assert_cmpuint(back->flags & ~(guint)(IFF_RUNNING | IFF_LOWER_UP), ==, f.nic->flags);
+	g_assert_cmpuint(back->link_mode, ==, 0);
 	g_assert_cmpuint(back->xdp, ==, 0);
 	teardown(&f);
 }
