@@ -29,6 +29,7 @@ void judge_hand_over_begin(void)
 
 void judge_hand_over_asked(gboolean is_calm)
 {
+	memset(hand_over.given, 0, sizeof(hand_over.given)); /* those of the one before */
 	for (guint i = 0; is_calm && i < NODE_RESOURCES; i++)
 		hand_over.kept[i] = kubelet_endpoint(node_resources[i].name);
 }
