@@ -124,7 +124,7 @@ static void port_gids(Render *render, const RdmadPort *port)
 	}
 }
 
-static void port_inventory(Render *render, const RdmadPort *port)
+static void port_inventory(Render *render, const RdmadDevice *device, const RdmadPort *port)
 {
 	Labels *labels = &render->labels;
 	const gsize mark = labels_mark(labels);
@@ -133,6 +133,8 @@ static void port_inventory(Render *render, const RdmadPort *port)
 	labels_add(labels, "netdev", port->netdev);
 	family_put(render->families[RENDER_PORT_INFO], labels, 1);
 	labels_back(labels, mark);
+	family_put(render->families[RENDER_PORT_AT_REST], labels,
+		   rdmad_port_is_at_rest(device, port));
 	family_put(render->families[RENDER_PORT_TRANSITIONS], labels, port->transitions);
 	family_put(render->families[RENDER_PORT_FLAPS], labels, port->flaps);
 	family_put(render->families[RENDER_PORT_GID_CHANGES], labels, port->gid_changes);
@@ -155,7 +157,7 @@ void render_device(Render *render, const DeviceSample *sample)
 		   device->problems ? g_strv_length(device->problems) : 0);
 	for (guint i = 0; i < device->n_ports; i++) {
 		labels_add_number(labels, "port", device->ports[i].number);
-		port_inventory(render, &device->ports[i]);
+		port_inventory(render, device, &device->ports[i]);
 		labels_back(labels, mark);
 	}
 	ports_read(render, sample->reading, &NATIVE);

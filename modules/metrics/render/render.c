@@ -52,6 +52,9 @@ static const FamilyClass NATIVE[RENDER_N] = {
 				.help = "1 for the port's state, 0 for the others." },
 	[RENDER_PORT_RATE] = { "rdma_port_rate_bytes_per_second", FAMILY_GAUGE, "bytes_per_second",
 			       RATE },
+	[RENDER_PORT_AT_REST] = { "rdma_port_at_rest", FAMILY_GAUGE,
+				  .help = "Whether the port is down because nobody has set it up "
+					  "(1) or not (0)." },
 	[RENDER_PORT_TRANSITIONS] = { "rdma_port_link_transitions", FAMILY_COUNTER,
 				      .help = "Changes of the port's state since rdmad first saw "
 					      "it, including those between two scrapes." },

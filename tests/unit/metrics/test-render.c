@@ -114,6 +114,7 @@ static void test_a_device(void)
 		"rdma_port_state{device=\"mlx5_2\",port=\"1\",state=\"active\"} 1",
 		"rdma_port_state{device=\"mlx5_2\",port=\"1\",state=\"down\"} 0",
 		"rdma_port_rate_bytes_per_second{device=\"mlx5_2\",port=\"1\"} 25000000000",
+		"rdma_port_at_rest{device=\"mlx5_2\",port=\"1\"} 0",
 		"rdma_port_link_transitions_total{device=\"mlx5_2\",port=\"1\"} 3",
 		"rdma_port_link_flaps_total{device=\"mlx5_2\",port=\"1\"} 1",
 		"rdma_port_gid_changes_total{device=\"mlx5_2\",port=\"1\"} 2",
@@ -229,6 +230,19 @@ static void test_a_device_that_was_late_is_left_out(void)
 	assert_no_part(text, "state_id");
 	assert_no_part(text, "rdma_device_scrape_duration_seconds");
 	assert_no_part(text, "rdma_device_queue_pairs");
+}
+
+static void test_a_port_that_nobody_set_up_is_at_rest(void)
+{
+	g_autoptr(Snapshot) snapshot = made_snapshot(NAMES_NATIVE);
+	g_autoptr(RdmadDevice) device = full_device();
+	g_autofree char *text = NULL;
+
+	device->ports[0].state = RDMAD_PORT_DOWN;
+	device->ports[0].phys_state = RDMAD_PHYS_DISABLED;
+	made_sample(snapshot, device, NULL);
+	text = made_text(snapshot, EXPOSITION_TEXT);
+	g_assert_true(made_has(text, "rdma_port_at_rest{device=\"mlx5_2\",port=\"1\"} 1"));
 }
 
 static void test_what_was_not_asked_for_is_not_told(void)
@@ -420,6 +434,8 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/what the driver cannot list is of no pod",
 		  test_what_the_driver_cannot_list_is_of_no_pod),
 	UNIT_TEST("/a device that was late is left out", test_a_device_that_was_late_is_left_out),
+	UNIT_TEST("/a port that nobody set up is at rest",
+		  test_a_port_that_nobody_set_up_is_at_rest),
 	UNIT_TEST("/what was not asked for is not told", test_what_was_not_asked_for_is_not_told),
 	UNIT_TEST("/users that could not be listed are not none",
 		  test_users_that_could_not_be_listed_are_not_none),
