@@ -7,6 +7,7 @@ rule has tests, and that a text names no label which its alert does not have.
 """
 
 import glob
+import itertools
 import os
 import re
 import shutil
@@ -26,6 +27,7 @@ RULES = ["recording.yml", "alerts.yml"]
 TESTS = sorted(glob.glob(os.path.join(SOURCE, "tests/rules/*.yml")))
 PATIENCE = 500      # seconds; the machine may be busy
 ALERT = re.compile(r'alertname=~?"([^"]+)"')
+LABELS = [re.compile(rf'\b{name}="([^"]+)"') for name in ("job", "instance", "device")]
 
 
 def load(path):
@@ -51,6 +53,25 @@ def promtool(*args):
                           timeout=PATIENCE)
 
 
+def run_tests(tests):
+    document = {"rule_files": [os.path.join(DIRECTORY, name) for name in RULES],
+                "evaluation_interval": "1m", "tests": tests}
+    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+        yaml.safe_dump(document, file)
+        file.flush()
+        return promtool("test", "rules", file.name)
+
+
+def of_no_nics(test):
+    """The series of a test, of devices that are no NICs."""
+    series = [entry for entry in test["input_series"] if not entry["series"].startswith("rdma_device_info{")]
+    devices = {tuple(label.search(entry["series"]).group(1) for label in LABELS)
+               for entry in series if LABELS[-1].search(entry["series"])}
+    return series + [{"series": 'rdma_device_info{job="%s", instance="%s", device="%s", role="%s"}' % (*device, role),
+                      "values": "1+0x2000"}
+                     for device, role in zip(sorted(devices), itertools.cycle(("switch-management", "sub-device")))]
+
+
 def what_fires(points):
     """{alert: [(labels, the texts)]} that promtool did not expect at points {alert: (time, test)}."""
     tests = {}
@@ -58,12 +79,7 @@ def what_fires(points):
         entry = tests.setdefault(id(test), {"interval": test["interval"], "input_series": test["input_series"],
                                             "alert_rule_test": []})
         entry["alert_rule_test"].append({"alertname": alert, "eval_time": when})
-    document = {"rule_files": [os.path.join(DIRECTORY, name) for name in RULES],
-                "evaluation_interval": "1m", "tests": list(tests.values())}
-    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
-        yaml.safe_dump(document, file)
-        file.flush()
-        output = promtool("test", "rules", file.name)
+    output = run_tests(list(tests.values()))
     by_alert = re.split(r"alertname: ?(\w+), time", output.stdout + output.stderr)[1:]
     return {alert: re.findall(r"Labels:\{(.*)\}\n\s*Annotations:\{(.*)\}", text)
             for alert, text in zip(by_alert[::2], by_alert[1::2])}
@@ -82,6 +98,14 @@ class Rules(unittest.TestCase):
         fires = {ALERT.search(query["expr"]).group(1) for query, _ in expressions()
                  if ALERT.search(query["expr"]) and query.get("exp_samples")}
         self.assertEqual(fires, {rule["alert"] for rule in rules("alerts.yml", "alert")})
+
+    def test_no_alert_but_that_of_a_failure_is_about_a_device_that_is_no_nic(self):
+        query = 'group by (alertname, device) (ALERTS{device!="", alertname!="RdmaDeviceFatal"})'
+        done = run_tests([{"interval": test["interval"], "input_series": of_no_nics(test),
+                           "promql_expr_test": [{"expr": query, "eval_time": each["eval_time"]}
+                                                for each in test["promql_expr_test"]]}
+                          for path in TESTS for test in load(path)["tests"]])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_every_alert_is_silent_about_something_in_its_test(self):
         for rule in rules("alerts.yml", "alert"):

@@ -98,7 +98,7 @@ static const FamilyClass ALWAYS[RENDER_N] = {
 	[RENDER_DEVICE_DURATION] = { "rdma_device_scrape_duration_seconds", FAMILY_GAUGE, "seconds",
 				     "Duration of reading the device." },
 	[RENDER_COLLECTOR_SUCCESS] = { "rdma_scrape_collector_success", FAMILY_GAUGE,
-				       .help = "Whether all devices returned what this collector "
+				       .help = "Whether all NICs returned what this collector "
 					       "reads (1) or not (0)." },
 	[RENDER_SCRAPE_DURATION] = { "rdma_scrape_duration_seconds", FAMILY_GAUGE, "seconds",
 				     "Duration of reading all devices." },
@@ -303,8 +303,12 @@ static void render_collectors(Render *render)
 	const Snapshot *snapshot = render->snapshot;
 	RdmadReadWhat failed = 0;
 
-	for (guint i = 0; i < snapshot->devices->len; i++)
-		failed |= sample_failures(snapshot->devices->pdata[i]);
+	for (guint i = 0; i < snapshot->devices->len; i++) {
+		const DeviceSample *sample = snapshot->devices->pdata[i];
+
+		if (rdmad_device_role(sample->device) == RDMAD_ROLE_NIC)
+			failed |= sample_failures(sample);
+	}
 	for (guint i = 0; i < G_N_ELEMENTS(COLLECTORS); i++) {
 		if (!(snapshot->what & COLLECTORS[i].what))
 			continue;

@@ -269,7 +269,9 @@ void traffic_take(Traffic *traffic, const DeviceSample *sample, gint64 now_us)
 		for (guint kind = 0; kind < PORT_ERROR_KINDS; kind++)
 			error_take(&series->errors[kind], &errors[kind], sample->reading->time_us);
 		port_packets_read(sample->reading, port, device->n_ports == 1, &packets);
-		port_losses_take(&series->losses, errors, &packets, sample->reading->time_us);
+		if (rdmad_device_role(device) == RDMAD_ROLE_NIC)
+			port_losses_take(&series->losses, errors, &packets,
+					 sample->reading->time_us);
 		if (port_traffic_read(sample->reading, port, device->n_ports == 1, &total))
 			series_take(traffic, series, &total, sample->reading->time_us, now_us);
 	}

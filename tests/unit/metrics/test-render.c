@@ -245,6 +245,24 @@ static void test_a_port_that_nobody_set_up_is_at_rest(void)
 	g_assert_true(made_has(text, "rdma_port_at_rest{device=\"mlx5_2\",port=\"1\"} 1"));
 }
 
+static void test_a_collector_is_complete_without_a_device_that_is_no_nic(void)
+{
+	static const char *const lines[] = {
+		"rdma_device_scrape_success{device=\"mlx5_2\"} 0",
+		"rdma_scrape_collector_success{collector=\"counters\"} 1",
+		"rdma_scrape_collector_success{collector=\"users\"} 1",
+		NULL,
+	};
+	g_autoptr(Snapshot) snapshot = made_snapshot(NAMES_NATIVE);
+	g_autoptr(RdmadDevice) device = full_device();
+	g_autofree char *text = NULL;
+
+	device->vpd_model = g_strdup("SW_MNG");
+	made_sample(snapshot, device, NULL);
+	text = made_text(snapshot, EXPOSITION_TEXT);
+	assert_lines(text, lines);
+}
+
 static void test_what_was_not_asked_for_is_not_told(void)
 {
 	g_autoptr(Snapshot) snapshot = made_snapshot(NAMES_NATIVE);
@@ -436,6 +454,8 @@ const UnitTest unit_tests[] = {
 	UNIT_TEST("/a device that was late is left out", test_a_device_that_was_late_is_left_out),
 	UNIT_TEST("/a port that nobody set up is at rest",
 		  test_a_port_that_nobody_set_up_is_at_rest),
+	UNIT_TEST("/a collector is complete without a device that is no NIC",
+		  test_a_collector_is_complete_without_a_device_that_is_no_nic),
 	UNIT_TEST("/what was not asked for is not told", test_what_was_not_asked_for_is_not_told),
 	UNIT_TEST("/users that could not be listed are not none",
 		  test_users_that_could_not_be_listed_are_not_none),

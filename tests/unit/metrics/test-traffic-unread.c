@@ -37,6 +37,7 @@ typedef struct {
 	Step steps[4];
 	/* After the last one; NULL: not looked at. */
 	const char *unit, *received, *errors, *finding;
+	const char *vpd_model;
 } Case;
 
 static const Case cases[] = {
@@ -165,6 +166,11 @@ static const Case cases[] = {
 	    { 20, { DISCARDS(500), DROPS(HW, 501) } },
 	    { 22, { NO_PORT, DROPS(HW, 501) } } },
 	  .finding = "port 1 discards packets: 1001 in 10 s" },
+	{ "a-loss-of-a-device-that-is-no-nic",
+	  { { 10, { DISCARDS(0), DROPS(HW, 0) } }, { 20, { DISCARDS(5000), DROPS(HW, 500) } } },
+	  .errors = "[" SUM("discards", "5500", "550.0") "]",
+	  .finding = "",
+	  .vpd_model = "SW_MNG" },
 	{ "a-loss-is-remembered-while-packets-fail",
 	  { { 10, { LINK_PACKETS(0), HW("out_of_sequence", 0) } },
 	    { 20, { LINK_PACKETS(1000000), HW("out_of_sequence", 200) } },
@@ -176,13 +182,17 @@ static const Case cases[] = {
 	  .finding = "" },
 };
 
-static void take(Traffic *traffic, const Step *step)
+static void take(Traffic *traffic, const Step *step, const char *vpd_model)
 {
 	RdmadReading reading = { .counters = (RdmadCounter *)step->counters,
 				 .time_us = step->seconds * S };
 	RdmadPort port = { .number = 1 };
 	RdmadDevice device = {
-		.id = (char *)"dev", .name = (char *)"dev", .ports = &port, .n_ports = 1
+		.id = (char *)"dev",
+		.name = (char *)"dev",
+		.vpd_model = (char *)vpd_model,
+		.ports = &port,
+		.n_ports = 1,
 	};
 	const DeviceSample sample = { .device = &device, .reading = &reading };
 
@@ -222,7 +232,7 @@ static void test_case(gconstpointer data)
 	gint64 last_us = 0;
 
 	for (guint i = 0; i < G_N_ELEMENTS(row->steps) && row->steps[i].seconds; i++) {
-		take(traffic, &row->steps[i]);
+		take(traffic, &row->steps[i], row->vpd_model);
 		last_us = row->steps[i].seconds * S;
 	}
 	answer = traffic_json(traffic, 0, last_us);
