@@ -21,6 +21,10 @@ def post(control_socket, path):
     return request(control_socket, "POST", path)[0]
 
 
+VPD = (b"\x82\x1c\0NVIDIA ConnectX-7 for NVLink\x90>\0VA7MLX:MN=MLNX:CSKU=V2:UUID=V3:PCI=V0:MODL=CX7:"
+       b"SMDL=SW_MNGRV\x01ux")
+
+
 class Machine:
     def __init__(self, root):
         self.root = root
@@ -36,6 +40,13 @@ class Machine:
     def write(self, attribute, value):
         with open(self.path(attribute), "w") as file:
             file.write(value + "\n")
+
+    def manage_switches(self, device):
+        """Makes the device the management function of NVSwitches; returns the file by which it is one."""
+        vpd = self.path("infiniband", device, "device/vpd")
+        with open(vpd, "wb") as file:
+            file.write(VPD)
+        return vpd
 
     def devices(self):
         return sorted(os.listdir(self.path("infiniband")))

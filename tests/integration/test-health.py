@@ -352,8 +352,6 @@ class RestTest(HealthCase):
         self.assertIn("node_guid", note["advice"])
 
 
-VPD = (b"\x82\x1c\0NVIDIA ConnectX-7 for NVLink\x90>\0VA7MLX:MN=MLNX:CSKU=V2:UUID=V3:PCI=V0:MODL=CX7:"
-       b"SMDL=SW_MNGRV\x01ux")
 FABRIC = 'name = "rdma/ib"; mode = "exclusive"; selectors = { vendors = "15b3"; link_layers = "infiniband"; };'
 
 
@@ -361,14 +359,8 @@ class RoleTest(HealthCase):
     """A switch's management function, and a management sub-device."""
     MACHINE = "infiniband"
 
-    def setUp(self):
-        super().setUp()
-        self.vpd = self.hardware.path("infiniband/mlx5_0/device/vpd")
-        self.addCleanup(lambda: os.path.exists(self.vpd) and os.unlink(self.vpd))
-
     def put_vpd(self):
-        with open(self.vpd, "wb") as file:
-            file.write(VPD)
+        self.addCleanup(os.unlink, self.hardware.manage_switches("mlx5_0"))
 
     def put_sub_device(self):
         function = os.path.realpath(self.hardware.path("infiniband/mlx5_0/device"))

@@ -458,6 +458,25 @@ class Publish(KubeCase):
         self.assertTrue(labels["rdmad.io/rails"].isdigit())
         self.assertEqual(self.server.labels()["zone"], "a")
 
+    def test_only_nics_count(self):
+        root = self.dir / "machine"
+        subprocess.run([sys.argv[2], "infiniband", root], check=True)
+        machine = Machine(root)
+        rails = []
+        for managing in [], ["mlx5_0"], machine.devices():
+            for device in managing:
+                machine.manage_switches(device)
+            self.daemon = Daemon(None, self.config('rails = ( "mlx5_*" );'), root=root)
+            devices = self.daemon.json("devices")["devices"]
+            nics = [device for device in devices if device["role"] == "nic"]
+            labels = self.status()["publish"]["labels"]
+            self.assertEqual(labels.get("rdmad.io/capable"), "true" if nics else None)
+            self.assertEqual({name for name in labels if "link-layer" in name},
+                             {"rdmad.io/link-layer." + port["link_layer"] for nic in nics for port in nic["ports"]})
+            rails.append(int(labels.get("rdmad.io/rails", 0)))
+            self.stop()
+        self.assertEqual([rails[0] - 1, 0], rails[1:])
+
     def test_nothing_is_asked_while_nothing_differs(self):
         self.start()
         until(lambda: self.status()["publish"]["patches"] == 1, "the patch")
