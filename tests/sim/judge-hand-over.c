@@ -27,11 +27,13 @@ void judge_hand_over_begin(void)
 	memset(&hand_over, 0, sizeof(hand_over));
 }
 
+/* The successor has the resources of the file, also after a reload that was refused. */
 void judge_hand_over_asked(gboolean is_calm)
 {
 	memset(hand_over.given, 0, sizeof(hand_over.given)); /* those of the one before */
 	for (guint i = 0; is_calm && i < NODE_RESOURCES; i++)
-		hand_over.kept[i] = kubelet_endpoint(node_resources[i].name);
+		if (node_resources[i].devices)
+			hand_over.kept[i] = kubelet_endpoint(node_resources[i].name);
 }
 
 void judge_hand_over_failed(void)
