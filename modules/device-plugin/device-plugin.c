@@ -253,12 +253,32 @@ static gpointer plugin_create(RdmadModule *self, const RdmadConfigNode *config, 
 	return plugin;
 }
 
-static void add_resources(Plugin *plugin)
+static Resource *take_resource(GPtrArray *resources, const char *name)
 {
+	for (guint i = 0; i < resources->len; i++)
+		if (g_str_equal(resource_name(resources->pdata[i]), name))
+			return g_ptr_array_steal_index(resources, i);
+	return NULL;
+}
+
+/* A resource that keeps its name keeps its socket and its stream, and gets the new settings. */
+static void renew_resources(Plugin *plugin)
+{
+	g_autoptr(GPtrArray) old = plugin->resources;
 	const GPtrArray *wanted = plugin->settings->resources;
 
-	for (guint i = 0; i < wanted->len; i++)
-		g_ptr_array_add(plugin->resources, resource_new(&plugin->shared, wanted->pdata[i]));
+	registration_close_removed(plugin->self, plugin->shared.kubelet, wanted);
+	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)resource_free);
+	for (guint i = 0; i < wanted->len; i++) {
+		ResourceSettings *settings = wanted->pdata[i];
+		Resource *resource = take_resource(old, settings->name);
+
+		if (resource)
+			resource_configure(resource, settings);
+		else
+			resource = resource_new(&plugin->shared, settings);
+		g_ptr_array_add(plugin->resources, resource);
+	}
 }
 
 /* Registration begins after the first scan, because the list would be empty before. */
@@ -278,45 +298,17 @@ static gboolean plugin_start(gpointer state, GError **error)
 	plugin->shared.gpu_ids = gpu_ids_new(self);
 	plugin->shared.allocate_queue =
 		allocate_queue_new(self, plugin->shared.delivery, resource_answer);
-	registration_close_removed(self, plugin->settings->resources);
 	plugin->shared.kubelet = kubelet_new(self, plugin->settings, kubelet_changed, plugin);
 	delivery_start(plugin->shared.delivery, self);
 	pre_start_begin(plugin->shared.pre_start, plugin->shared.gpu_ids, plugin->shared.delivery);
 	plugin->modes = mode_source_new(self, modes_changed, plugin);
 	mode_source_follow(plugin->modes, plugin->settings->resources, NULL);
-	add_resources(plugin);
+	renew_resources(plugin);
 	plugin->allocations_watch = rdmad_allocations_watch(rdmad_module_allocations(self), self,
 							    &ALLOCATION_OPS, plugin);
 	plugin->inventory_watch =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &INVENTORY_OPS, plugin);
 	return TRUE;
-}
-
-static Resource *take_resource(GPtrArray *resources, const char *name)
-{
-	for (guint i = 0; i < resources->len; i++)
-		if (g_str_equal(resource_name(resources->pdata[i]), name))
-			return g_ptr_array_steal_index(resources, i);
-	return NULL;
-}
-
-/* A resource that keeps its name keeps its socket and its stream, and gets the new settings. */
-static void renew_resources(Plugin *plugin)
-{
-	g_autoptr(GPtrArray) old = plugin->resources;
-	const GPtrArray *wanted = plugin->settings->resources;
-
-	plugin->resources = g_ptr_array_new_with_free_func((GDestroyNotify)resource_free);
-	for (guint i = 0; i < wanted->len; i++) {
-		ResourceSettings *settings = wanted->pdata[i];
-		Resource *resource = take_resource(old, settings->name);
-
-		if (resource)
-			resource_configure(resource, settings);
-		else
-			resource = resource_new(&plugin->shared, settings);
-		g_ptr_array_add(plugin->resources, resource);
-	}
 }
 
 static gboolean plugin_reload(gpointer state, const RdmadConfigNode *config, GError **error)

@@ -476,7 +476,7 @@ static json_t *part_give(int *fds, guint *n_fds, gpointer data)
 
 static const RdmadHandOverOps PART_OPS = { part_freeze, part_give };
 
-void registration_close_removed(RdmadModule *self, const GPtrArray *resources)
+void registration_close_removed(RdmadModule *self, Kubelet *kubelet, const GPtrArray *resources)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 
@@ -485,6 +485,7 @@ void registration_close_removed(RdmadModule *self, const GPtrArray *resources)
 	g_ptr_array_add(names, NULL);
 	rdmad_hand_over_close_others(rdmad_module_hand_over(self), PART_PREFIX,
 				     (const char *const *)names->pdata);
+	kubelet_remove_stale_sockets(kubelet);
 }
 
 /* ---- life cycle ---- */

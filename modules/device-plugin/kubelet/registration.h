@@ -28,8 +28,8 @@
 typedef struct Registration Registration;
 
 /* Closes the connections of the previous process whose resource is not in `resources`
- * (ResourceSettings); kubelet_new() removes their sockets. */
-void registration_close_removed(RdmadModule *self, const GPtrArray *resources);
+ * (ResourceSettings), and removes their sockets: kubelet waits for no response to its calls there. */
+void registration_close_removed(RdmadModule *self, Kubelet *kubelet, const GPtrArray *resources);
 
 /* `ops` and `data` handle the calls from kubelet; streams_changed and notified may be NULL. */
 Registration *registration_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
