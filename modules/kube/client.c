@@ -90,6 +90,7 @@ static const StatusClass status_classes[] = {
 	{ 404, 404, "refused", "check node: the API server does not have the object" },
 	{ 408, 408, "refused", "rdmad tries again: see the API server's log" },
 	{ 409, 409, "refused", "rdmad tries again: another client changes the object, too" },
+	{ 410, 410, "refused", "rdmad tries again: the API server no longer has that version" },
 	{ 422, 422, "refused",
 	  "the API server rejects what rdmad writes: check the configuration" },
 	{ 429, 429, "throttled", "rdmad tries again: the API server limits its clients" },

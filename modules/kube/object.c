@@ -141,13 +141,15 @@ gboolean kube_status_is_of_object(guint status, const GError *error)
 	       g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_GONE);
 }
 
-static KubeEventType error_event(const json_t *object, GError **error)
+static KubeEventType error_event(const json_t *object, guint *status, GError **error)
 {
-	const json_int_t code = json_integer_value(json_object_get(object, "code"));
-	const guint status = (guint)CLAMP(code, 0, 999);
+	const json_int_t value = json_integer_value(json_object_get(object, "code"));
+	const guint code = (guint)CLAMP(value, 0, 999);
 
-	status_set(status, json_string_value(json_object_get(object, "message")), error);
-	return status == 410 ? KUBE_EVENT_EXPIRED : KUBE_EVENT_ERROR;
+	status_set(code, json_string_value(json_object_get(object, "message")), error);
+	if (code)
+		*status = code;
+	return code == 410 ? KUBE_EVENT_EXPIRED : KUBE_EVENT_ERROR;
 }
 
 static int type_find(const char *type)
@@ -167,7 +169,7 @@ static int type_find(const char *type)
 	return -1;
 }
 
-static KubeEventType event_read(const json_t *event, json_t **object, char **version,
+static KubeEventType event_read(const json_t *event, json_t **object, char **version, guint *status,
 				GError **error)
 {
 	json_t *about = json_object_get(event, "object");
@@ -180,7 +182,7 @@ static KubeEventType event_read(const json_t *event, json_t **object, char **ver
 		return KUBE_EVENT_ERROR;
 	}
 	if (type == KUBE_EVENT_ERROR)
-		return error_event(about, error);
+		return error_event(about, status, error);
 	if (!text || !*text || strlen(text) > VERSION_MAX) {
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_INVALID, "no resourceVersion");
 		return KUBE_EVENT_ERROR;
@@ -192,15 +194,16 @@ static KubeEventType event_read(const json_t *event, json_t **object, char **ver
 }
 
 KubeEventType kube_watch_line_parse(const char *line, gsize length, json_t **object, char **version,
-				    GError **error)
+				    guint *status, GError **error)
 {
 	json_t *event = kube_object_parse(line, length, error);
 	KubeEventType type = KUBE_EVENT_ERROR;
 
 	*object = NULL;
 	*version = NULL;
+	*status = 200;
 	if (event)
-		type = event_read(event, object, version, error);
+		type = event_read(event, object, version, status, error);
 	json_decref(event);
 	return type;
 }

@@ -16,9 +16,10 @@ typedef enum {
 } KubeEventType;
 
 /* Parses a line of a watch.  `object` is a new reference for CHANGED and DELETED, else NULL.
- * `version`: its resourceVersion, g_free(); NULL for EXPIRED and ERROR, which set `error`. */
+ * `version`: its resourceVersion, g_free(); NULL for EXPIRED and ERROR, which set `error`.
+ * `status`: that of an ERROR event, else 200, that of the watch. */
 KubeEventType kube_watch_line_parse(const char *line, gsize length, json_t **object, char **version,
-				    GError **error);
+				    guint *status, GError **error);
 
 /* Parses a body as an object.  RDMAD_ERROR_INVALID. */
 json_t *kube_object_parse(const char *body, gsize size, GError **error);

@@ -94,9 +94,9 @@ static const KubeCallClass list_class = { .verb = "list", .method = "GET", .done
 /* ---- watch ---- */
 
 /* Cancels the watch after an invalid line, so that the object is listed again. */
-static void watch_abandon(KubeWatch *watch, const GError *error)
+static void watch_abandon(KubeWatch *watch, guint status, const GError *error)
 {
-	const KubeResult result = { .status = 200 };
+	const KubeResult result = { .status = status };
 
 	kube_call_cancel(g_steal_pointer(&watch->call));
 	g_clear_pointer(&watch->version, g_free);
@@ -120,12 +120,14 @@ static void watch_line(const char *line, gsize length, gpointer data)
 	g_autofree char *version = NULL;
 	g_autoptr(GError) error = NULL;
 	json_t *object = NULL;
-	const KubeEventType type = kube_watch_line_parse(line, length, &object, &version, &error);
+	guint status;
+	const KubeEventType type =
+		kube_watch_line_parse(line, length, &object, &version, &status, &error);
 
 	if (error) {
 		g_prefix_error(&error, "watch of %s: ", watch->klass->resource);
 		rdmad_debug("%s", error->message);
-		watch_abandon(watch, error);
+		watch_abandon(watch, status, error);
 		return;
 	}
 	kube_problem_clear(watch->problem);

@@ -571,6 +571,22 @@ class Publish(KubeCase):
                 self.stop()
                 self.server.patch_node({"metadata": {"labels": dict.fromkeys(self.ours())}})
 
+    def test_the_advice_is_that_of_the_status_in_a_watch(self):
+        """An ERROR event has a status of its own, in a response with 200."""
+        for code, state, advice in ((500, "failing", "tries again"), (504, "failing", "tries again"),
+                                    (429, "throttled", "limits its clients"), (403, "forbidden", "service account"),
+                                    (410, "ok", "tries again"), (None, "failing", "no API server")):
+            with self.subTest(code):
+                self.start("publish = false;", pace=SLOW)
+                self.until_label("zone", "a")
+                self.until_watching()
+                self.server.tell("ERROR", {"kind": "Status", "code": code, "message": "\x1b[31m\x9b31m"})
+                self.until_problem("watch of the Node", f"status {code or 0}", advice)
+                self.until_state(state)
+                self.assertNotRegex(self.daemon.run("doctor").stdout, "[\x1b\x80-\x9f]")
+                self.stop()
+                self.server.asked.clear()
+
     def test_a_problem_ends_when_the_node_is_deleted(self):
         self.server.modes["patch"] = 503
         self.start(pace=SLOW)

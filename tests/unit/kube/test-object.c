@@ -60,8 +60,9 @@ static void test_line(gconstpointer data)
 	g_autofree char *version = NULL;
 	g_autoptr(GError) error = NULL;
 	json_t *object;
+	guint status;
 	const KubeEventType type = kube_watch_line_parse(expected->line, strlen(expected->line),
-							 &object, &version, &error);
+							 &object, &version, &status, &error);
 
 	g_assert_cmpint(type, ==, expected->type);
 	g_assert_cmpstr(version, ==, expected->version);
