@@ -2,8 +2,9 @@
 /*
  * rdmad-nccl-env: the plan of module nccl, without a daemon
  *
- * For a container that has no /run/rdmad, and for whoever wants to know what NCCL will do.  One static
- * program: it reads the hardware with the scanner of rdmad and plans by the module's own objects.
+ * For a container that has no /run/rdmad, and for whoever wants to know what NCCL will do.  One
+ * static program: it reads the hardware with the scanner of rdmad and plans by the module's own
+ * objects.
  */
 #include <errno.h>
 #include <fcntl.h>

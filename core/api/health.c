@@ -3,9 +3,9 @@
  * GET /livez, /readyz, /healthz: whether rdmad runs, and whether it can do its work
  *
  * The format is that of Kubernetes' components: "ok", or, with ?verbose or after a failure, a line
- * for each check; ?exclude=NAME ignores a check; ?instance=NAME fails if rdmad is of another instance:
- * the probe of a pod that waits for the node reaches the rdmad that serves.  /healthz is the older name of /livez: a probe
- * that restarts rdmad must not fail because kubelet is away.
+ * for each check; ?exclude=NAME ignores a check; ?instance=NAME fails if rdmad is of another
+ * instance: the probe of a pod that waits for the node reaches the rdmad that serves.  /healthz is
+ * the older name of /livez: a probe that restarts rdmad must not fail because kubelet is away.
  */
 #include <rdmad/allocations.h>
 

@@ -18,8 +18,8 @@ ApiTexts *api_texts_new(gconstpointer (*ref)(gconstpointer key), void (*unref)(g
 void api_texts_free(ApiTexts *texts);
 void api_texts_clear(ApiTexts *texts);
 
-/* Write a JSON array to `to`: begin, add each object, end.  Texts that were not added are freed, except
- * those of the keys from `kept` on; NULL: without exception. */
+/* Write a JSON array to `to`: begin, add each object, end.  Texts that were not added are freed,
+ * except those of the keys from `kept` on; NULL: without exception. */
 void api_texts_begin(ApiTexts *texts, GString *to);
 void api_texts_add(ApiTexts *texts, gconstpointer key,
 		   json_t *(*make)(gconstpointer object, gconstpointer data), gconstpointer object,

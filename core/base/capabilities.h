@@ -4,7 +4,8 @@
 
 #include <rdmad/types.h>
 
-/* Returns "CAP_NET_ADMIN, CAP_NET_RAW"; a capability without a name here is its number.  g_free(). */
+/* Returns "CAP_NET_ADMIN, CAP_NET_RAW"; a capability without a name here is its number.
+ * g_free(). */
 char *rdmad_capabilities_text(guint64 mask);
 /* Returns the permitted set of the calling thread. */
 guint64 rdmad_capabilities_permitted(void);

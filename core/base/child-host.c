@@ -82,7 +82,8 @@ static void file_read(int fd, char text[4096])
 	text[MAX(n, 0)] = '\0';
 }
 
-/* Cgroup v1 has no file that kills; a process that the child starts meanwhile is found by the next call. */
+/* Cgroup v1 has no file that kills; a process that the child starts meanwhile is found by the next
+ * call. */
 static gboolean procs_kill(int cgroup)
 {
 	rdmad_autofd int fd = openat(cgroup, "cgroup.procs", O_RDONLY | O_CLOEXEC);
@@ -139,8 +140,8 @@ static gboolean cgroup_open(const Tree *trees, const char *name, int *cgroup, GE
 
 /* ---- the end by lack of memory ---- */
 
-/* Opens a file of rdmad's own cgroup.  In a container the mount has that cgroup as its root, and the path is that
- * of the host with v1. */
+/* Opens a file of rdmad's own cgroup.  In a container the mount has that cgroup as its root, and
+ * the path is that of the host with v1. */
 static int own_open(const char *tree, const char *path, const char *file)
 {
 	g_autofree char *below = g_build_filename(tree, path, file, NULL);
@@ -173,7 +174,8 @@ static int own_oom_open(void)
 	return fd;
 }
 
-/* Kernel: mm/memcontrol*.c; both files have a line "oom_kill N".  Returns FALSE if the number is not known. */
+/* Kernel: mm/memcontrol*.c; both files have a line "oom_kill N".  Returns FALSE if the number is
+ * not known. */
 static gboolean killed_read(int oom, guint64 *killed)
 {
 	char text[4096];

@@ -13,8 +13,8 @@
 #include <glib.h>
 
 /*
- * Returns a descriptor (O_PATH, O_CLOEXEC) of an absolute path, or -1 if the directory is not trusted or
- * a symbolic link is in the path.
+ * Returns a descriptor (O_PATH, O_CLOEXEC) of an absolute path, or -1 if the directory is not
+ * trusted or a symbolic link is in the path.
  */
 int rdmad_trusted_directory_open(const char *directory, GError **error);
 

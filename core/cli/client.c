@@ -37,8 +37,8 @@ static gboolean connect_error(GError **error, int errnum, const char *path)
 	return FALSE;
 }
 
-/* Returns whether the socket is in a directory of the user that only root, or this user, can have put
- * there: /run/rdmad of a daemon that is not root.  Anyone can make such a directory in /tmp. */
+/* Returns whether the socket is in a directory of the user that only root, or this user, can have
+ * put there: /run/rdmad of a daemon that is not root.  Anyone can make such a directory in /tmp. */
 static gboolean client_expects(const char *path, uid_t user)
 {
 	g_autofree char *directory = g_path_get_dirname(path);

@@ -132,7 +132,8 @@ static gboolean event_matches(const CommandOptions *options, const EventDevice *
 	       (!options->pod || (pod && strstr(pod, options->pod)));
 }
 
-/* Keeps the events of `answer` that match the options.  `devices` is used for that of the options. */
+/* Keeps the events of `answer` that match the options.  `devices` is used for that of the
+ * options. */
 static void events_filter(const CommandOptions *options, const json_t *devices, json_t *answer)
 {
 	const json_t *events = json_object_get(answer, "events");
@@ -186,7 +187,8 @@ static json_int_t next_after(const json_t *answer, json_int_t after)
 	return last < after ? 0 : last;
 }
 
-/* Returns the events after `after` that match the options, or NULL after an error, which was printed. */
+/* Returns the events after `after` that match the options, or NULL after an error, which was
+ * printed. */
 static json_t *events_ask(const CommandOptions *options, json_int_t after, guint wait_s)
 {
 	g_autofree char *path = g_strdup_printf(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rdmad topology: distances from devices to accelerators; with -o wide all of them, as `nvidia-smi topo -m` */
+/* rdmad topology: distances from devices to accelerators; with -o wide all of them, as `nvidia-smi
+ * topo -m` */
 #include <string.h>
 
 #include "cli/command.h"

@@ -72,8 +72,8 @@ int command_print_json(const CommandOptions *options, const json_t *value);
 gboolean command_option_set(CommandOptions *options, int letter, const char *value);
 /* Prints one line and returns the exit status 2. */
 int command_usage_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* The same for the option that getopt has rejected.  The command has the options of `known` with one
- * of the letters; NULL: all. */
+/* The same for the option that getopt has rejected.  The command has the options of `known` with
+ * one of the letters; NULL: all. */
 int command_option_unknown(const char *command, const struct option *known, const char *letters,
 			   char *const *argv);
 /* With --watch, if `status` is 0: waits, clears the screen and returns TRUE. */
@@ -97,7 +97,8 @@ char *format_age(const char *rfc3339, gint64 now_us);		/* the time since then */
 char *format_local_time(const char *rfc3339);			/* "2026-01-31T12:00:00+0100" */
 char *format_scalar(const json_t *value);			/* NULL: null or not a scalar */
 
-/* command-devices.c: returns whether the name or the id of an entry of /api/v1/devices is `name`. */
+/* command-devices.c: returns whether the name or the id of an entry of /api/v1/devices is
+ * `name`. */
 gboolean device_is_called(const json_t *device, const char *name);
 
 /* Write the output of the commands from the API's responses. */

@@ -30,7 +30,8 @@
 
 /* ---- the list of commands ---- */
 
-/* Finds --socket before the options of the command are known.  With the "-", getopt changes no order. */
+/* Finds --socket before the options of the command are known.  With the "-", getopt changes no
+ * order. */
 static const char *socket_option(int argc, char **argv)
 {
 	const char *socket = NULL;

@@ -4,9 +4,9 @@
  *
  * `include = "conf.d";` names a directory beside the file.  Its `*.conf` files are parsed
  * separately, in the order of their names.  Groups merge; every other value replaces the earlier
- * one.  `profile = "name";`, or a list of names, merges the main file over files that come with rdmad
- * (config.c).
- * libconfig's `@include "file"` inserts the text of a file below the main file's directory.
+ * one.  `profile = "name";`, or a list of names, merges the main file over files that come with
+ * rdmad (config.c). libconfig's `@include "file"` inserts the text of a file below the main file's
+ * directory.
  */
 #pragma once
 

@@ -63,7 +63,8 @@ static void part_begin(const Scan *scan)
 	g_array_append_val(whole->parts, part);
 }
 
-/* Appends the text from `copied` to `end`, and a line end, which libconfig needs after a comment. */
+/* Appends the text from `copied` to `end`, and a line end, which libconfig needs after a
+ * comment. */
 static gboolean scan_copy(Scan *scan, const char *end)
 {
 	RdmadConfigText *whole = scan->totals->whole;

@@ -4,8 +4,8 @@
  *
  * libconfig 1.5 silently changes numbers that are too large, takes the rest of the file for an
  * unterminated comment, and reports "syntax error" for everything else.  This pass finds and
- * explains the usual mistakes; then libconfig parses the text.  libconfig would read an included file in
- * blocks, and each long line of it again with each block.
+ * explains the usual mistakes; then libconfig parses the text.  libconfig would read an included
+ * file in blocks, and each long line of it again with each block.
  */
 #pragma once
 

@@ -8,10 +8,11 @@
  * The locks come before everything that another rdmad may still use.  A successor that waits for
  * them has only read its settings, loaded its modules, and rehearsed its start.
  *
- * A hand-over to a successor (succession.h, rdmad/hand-over.h) ends a life of the daemon in the same
- * order, except for what the successor continues: the modules drain, their parts become still and are
- * handed over, everything is freed.  The process then begins its next life, in which it waits as any
- * successor does, with the settings that it had.  The service manager would start it again if it ended.
+ * A hand-over to a successor (succession.h, rdmad/hand-over.h) ends a life of the daemon in the
+ *same order, except for what the successor continues: the modules drain, their parts become still
+ *and are handed over, everything is freed.  The process then begins its next life, in which it
+ *waits as any successor does, with the settings that it had.  The service manager would start it
+ *again if it ended.
  */
 #define RDMAD_LOG_TOPIC "daemon"
 
@@ -447,7 +448,8 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 			g_propagate_error(error, g_steal_pointer(&problem));
 			return FALSE;
 		}
-		/* A signal to stop may have come during the rehearsal: one turn before the request. */
+		/* A signal to stop may have come during the rehearsal: one turn before the
+		 * request. */
 		if (reported) {
 			rdmad_succession_ask(d->succession, &holder, now, d->options->any_instance);
 			daemon_wait(d, end_us);
@@ -461,8 +463,8 @@ static gboolean daemon_take_place(Daemon *d, GError **error)
 	return TRUE;
 }
 
-/* Rehearses the start before the predecessor hands over, because the start interrupts the service.  A life that
- * follows has been rehearsed by the one before. */
+/* Rehearses the start before the predecessor hands over, because the start interrupts the service.
+ * A life that follows has been rehearsed by the one before. */
 static int daemon_rehearse(Daemon *d, GError **error)
 {
 	if (d->follows || !rdmad_place_is_held(d->place))
@@ -590,7 +592,8 @@ static RdmadSettings *daemon_take_settings(Daemon *d)
 	return settings;
 }
 
-/* Returns the status, and in `again` whether the process has handed over and begins another life. */
+/* Returns the status, and in `again` whether the process has handed over and begins another
+ * life. */
 static int process_live(Process *process, gboolean *again, GError **error)
 {
 	Daemon d = { .options = process->options,

@@ -19,8 +19,8 @@ int rdmad_daemon_run(const RdmadOptions *options, GError **error);
 /* Reads the configuration and creates the modules, without side effects; prints the result on
  * stdout. */
 int rdmad_daemon_check(const RdmadOptions *options, GError **error);
-/* Does the same before taking over from a running rdmad, and rehearses the start of the database and the
- * modules; prints nothing. */
+/* Does the same before taking over from a running rdmad, and rehearses the start of the database
+ * and the modules; prints nothing. */
 int rdmad_daemon_rehearse(RdmadSettings *settings, const RdmadOptions *options, GError **error);
 /* Prints the configuration on stdout. */
 int rdmad_daemon_print_config(const RdmadOptions *options, GError **error);

@@ -2,10 +2,11 @@
 /*
  * Instance: what makes an rdmad the next version of another one, to which that one gives over
  *
- * Two rdmads are of one instance if they have the same name: `instance` of the configuration, which the chart
- * sets to the release and its namespace.  Without it the name is the path of the configuration and the modules of
- * --module.  Nothing else counts: a new version, other contents of the configuration and other modules in it are
- * an update.
+ * Two rdmads are of one instance if they have the same name: `instance` of the configuration, which
+ * the chart sets to the release and its namespace.  Without it the name is the path of the
+ * configuration and the modules of
+ * --module.  Nothing else counts: a new version, other contents of the configuration and other
+ * modules in it are an update.
  */
 #pragma once
 

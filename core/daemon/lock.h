@@ -20,8 +20,8 @@ gboolean rdmad_lock_holder_equal(const RdmadLockHolder *a, const RdmadLockHolder
  * process held the lock before `self`, or holds it: RDMAD_ERROR_BUSY. */
 int rdmad_lock_try(const char *path, const RdmadLockHolder *self, RdmadLockHolder *holder,
 		   GError **error);
-/* Makes `self` the holder of a lock that another process has passed on with its descriptor.  Stores in `holder` which
- * one. */
+/* Makes `self` the holder of a lock that another process has passed on with its descriptor.  Stores
+ * in `holder` which one. */
 gboolean rdmad_lock_adopt(int fd, const char *path, const RdmadLockHolder *self,
 			  RdmadLockHolder *holder, GError **error);
 /* Returns whether a process holds the lock; TRUE if that is unknown. */

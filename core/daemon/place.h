@@ -23,8 +23,8 @@ const RdmadLockHolder *rdmad_place_predecessor(const RdmadPlace *place);
 #define RDMAD_PLACE_LOCKS 2u
 /* Stores the borrowed descriptors that hold the locks, and returns their number. */
 guint rdmad_place_locks(const RdmadPlace *place, int *fds);
-/* Takes over the descriptors of another rdmad that hold the locks of these directories, and sets them to -1: no
- * third one can lock them in between.  The others stay as they are. */
+/* Takes over the descriptors of another rdmad that hold the locks of these directories, and sets
+ * them to -1: no third one can lock them in between.  The others stay as they are. */
 void rdmad_place_adopt(RdmadPlace *place, int *fds, guint n_fds);
 /* Returns whether another process holds one of the locks, without taking it. */
 gboolean rdmad_place_is_held(const RdmadPlace *place);

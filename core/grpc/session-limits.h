@@ -2,9 +2,10 @@
 /*
  * Limits of a peer in a session
  *
- * nghttp2 limits SETTINGS and unread acknowledgements, and in newer versions resets and CONTINUATION;
- * the other limits are here.  A grpc-go client sends about one PING per call and acknowledges DATA by
- * WINDOW_UPDATE, so each call and each sent DATA frame adds to the budget of control frames.
+ * nghttp2 limits SETTINGS and unread acknowledgements, and in newer versions resets and
+ * CONTINUATION; the other limits are here.  A grpc-go client sends about one PING per call and
+ * acknowledges DATA by WINDOW_UPDATE, so each call and each sent DATA frame adds to the budget of
+ * control frames.
  */
 #pragma once
 

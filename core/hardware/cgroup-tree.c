@@ -111,7 +111,8 @@ static gboolean has_controller(const RdmadSysroot *root, const char *controller)
 		    : rdmad_sysroot_exists(root, hierarchy);
 }
 
-/* Returns the path of the same cgroup in another hierarchy of v1: the one of `path` is the first directory. */
+/* Returns the path of the same cgroup in another hierarchy of v1: the one of `path` is the first
+ * directory. */
 static char *path_with(const char *path, const char *controller)
 {
 	return g_build_filename(MOUNT, controller, strchr(path + strlen(MOUNT "/"), '/'), NULL);

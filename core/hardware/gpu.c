@@ -2,12 +2,12 @@
 /*
  * GPUs and other accelerators, recognized by PCI class, vendor and device ID, without their drivers
  *
- * Class codes: PCI Code and ID Assignment Specification.  The class alone does not tell a GPU from the
- * graphics of a processor or of a management controller, which have the same, nor from the FPGAs, NPUs
- * and compression engines of class 1200.  The IDs that a vendor gives to the one and not to the other are
- * those of the drivers' tables: AMD's drivers/gpu/drm/amd/amdgpu/amdgpu_drv.c, where the chips with
- * AMD_IS_APU are below 2000 and above 9000; Intel's include/drm/intel/pciids.h; for Huawei's class 1200
- * drivers/crypto/hisilicon and pci.ids.
+ * Class codes: PCI Code and ID Assignment Specification.  The class alone does not tell a GPU from
+ * the graphics of a processor or of a management controller, which have the same, nor from the
+ * FPGAs, NPUs and compression engines of class 1200.  The IDs that a vendor gives to the one and
+ * not to the other are those of the drivers' tables: AMD's drivers/gpu/drm/amd/amdgpu/amdgpu_drv.c,
+ * where the chips with AMD_IS_APU are below 2000 and above 9000; Intel's
+ * include/drm/intel/pciids.h; for Huawei's class 1200 drivers/crypto/hisilicon and pci.ids.
  */
 #include <string.h>
 

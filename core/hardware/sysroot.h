@@ -39,12 +39,14 @@ gssize rdmad_sysroot_read_file(int fd, char *text, gsize size);
 
 /* Of an attribute of 4096 bytes, each of which may become U+FFFD. */
 #define RDMAD_SYSROOT_ATTRIBUTE_SIZE (3 * 4096 + 1)
-/* Reads an attribute of /sys into `text`, as rdmad_sysroot_read() does; `dir_path` is for the error. */
+/* Reads an attribute of /sys into `text`, as rdmad_sysroot_read() does; `dir_path` is for the
+ * error. */
 gboolean rdmad_sysroot_read_attribute(int dir, const char *dir_path, const char *name,
 				      char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE], GError **error);
 
-/* The functions of rdmad/sysroot.h for a file of a directory that is open: a scan has many of them, and
- * resolving a path is most of the cost of opening.  They follow no links; `dir_path` is for errors. */
+/* The functions of rdmad/sysroot.h for a file of a directory that is open: a scan has many of them,
+ * and resolving a path is most of the cost of opening.  They follow no links; `dir_path` is for
+ * errors. */
 char **rdmad_sysroot_list_at(int dir, const char *dir_path, const char *name, GError **error);
 gboolean rdmad_sysroot_read_dir_at(int dir, const char *dir_path, const char *name,
 				   RdmadSysrootFunc fn, gpointer data, GError **error);

@@ -103,8 +103,8 @@ void http_connection_answer(HttpConnection *c, guint status, const char *content
 	http_request_free(request);
 	http_turns_leave(c->listener->http->turns, c);
 	http_stats_answered(c->listener, status);
-	/* Sending sets the awaited events.  Most responses are sent at once, and then the same events
-	 * as before are awaited, without a system call. */
+	/* Sending sets the awaited events.  Most responses are sent at once, and then the same
+	 * events as before are awaited, without a system call. */
 	c->state = HTTP_SENDING;
 	c->sending_since_us = rdmad_now_us();
 	http_connection_arm(c, HTTP_SEND_MS);

@@ -13,8 +13,8 @@ typedef struct {	       /* 0: the default in parentheses */
 	gsize max_unsent;
 } RdmadHttpLimits;
 
-/* Loads OBJECT.so, a part of this rdmad (base/part.h), which is never unloaded.  Returns the symbol,
- * or NULL. */
+/* Loads OBJECT.so, a part of this rdmad (base/part.h), which is never unloaded.  Returns the
+ * symbol, or NULL. */
 typedef gconstpointer (*RdmadHttpLoad)(const char *object, const char *symbol, gpointer data,
 				       GError **error);
 

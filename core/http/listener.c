@@ -90,8 +90,8 @@ gboolean http_listener_close_slow(HttpListener *listener, gint64 patience_us)
 }
 
 /* One address may have a quarter of a public listener's connections.  At either limit, an idle
- * connection is closed.  Otherwise four addresses could keep out kubelet's probes: a client that does
- * not read makes room for another address. */
+ * connection is closed.  Otherwise four addresses could keep out kubelet's probes: a client that
+ * does not read makes room for another address. */
 static gboolean listener_make_room(HttpListener *listener, const HttpPeer *peer)
 {
 	const guint max = listener->http->places;

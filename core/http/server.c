@@ -3,9 +3,9 @@
  * The server: routes and listeners
  *
  * Why own code: evhttp can cap neither connections nor the time of a whole request, and its parser
- * and AF_UNIX side had several CVEs; libmicrohttpd brings gnutls.  Measured over GLib and libevent_core
- * after one request, PSS: evhttp +0.2 MiB, libmicrohttpd +1.7 to 2.8 MiB, this with jansson +0.15 MiB;
- * the whole idle daemon may have 6 MiB.
+ * and AF_UNIX side had several CVEs; libmicrohttpd brings gnutls.  Measured over GLib and
+ * libevent_core after one request, PSS: evhttp +0.2 MiB, libmicrohttpd +1.7 to 2.8 MiB, this with
+ * jansson +0.15 MiB; the whole idle daemon may have 6 MiB.
  */
 #define RDMAD_LOG_TOPIC "http"
 
@@ -18,8 +18,8 @@
 #include "http/fetch.h"
 #include "http/server.h"
 
-/* The age of an unread response that is closed when the memory for responses is used up.  Probes of kubelet,
- * which take a second at most, wait behind it. */
+/* The age of an unread response that is closed when the memory for responses is used up.  Probes of
+ * kubelet, which take a second at most, wait behind it. */
 #define UNREAD_US (500 * G_TIME_SPAN_MILLISECOND)
 
 static void route_free(gpointer data)

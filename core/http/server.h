@@ -144,8 +144,8 @@ HttpListener *http_listener_new(RdmadHttp *http, RdmadModule *owner, const char 
 guint http_listener_parked(const HttpListener *listener);
 /* Returns the bytes of responses that clients have not read; 0 for the control socket. */
 gsize http_listener_unsent(const HttpListener *listener);
-/* Closes a connection whose client has not read its response for that time.  Returns FALSE if there is none,
- * and for the control socket. */
+/* Closes a connection whose client has not read its response for that time.  Returns FALSE if there
+ * is none, and for the control socket. */
 gboolean http_listener_close_slow(HttpListener *listener, gint64 patience_us);
 void http_listener_free(HttpListener *listener);
 

@@ -455,8 +455,8 @@ void rdmad_modules_foreach_command(const RdmadModules *modules,
 /*
  * A change of the configuration, as a whole or not at all
  *
- * Modules in both configurations come first, because their reload can be reverted; then the new ones,
- * which can be ended again; last the end of the removed ones, which cannot fail.
+ * Modules in both configurations come first, because their reload can be reverted; then the new
+ * ones, which can be ended again; last the end of the removed ones, which cannot fail.
  */
 
 static gboolean slot_reload(RdmadModuleSlot *slot, const GPtrArray *entries, GError **error)

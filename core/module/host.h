@@ -43,8 +43,8 @@ gboolean rdmad_modules_ready(const RdmadModules *modules, guint index, char **wh
 /* Returns the module's status object (new reference), or NULL. */
 struct json_t *rdmad_modules_status(const RdmadModules *modules, guint index);
 void rdmad_modules_doctor(const RdmadModules *modules, struct json_t *findings);
-/* Sets `problem` and `rest` as device_health() of RdmadModuleClass, of the first module that offers the
- * device.  Returns FALSE if no module offers it. */
+/* Sets `problem` and `rest` as device_health() of RdmadModuleClass, of the first module that offers
+ * the device.  Returns FALSE if no module offers it. */
 gboolean rdmad_modules_device_health(const RdmadModules *modules, const RdmadDevice *dev,
 				     const char **problem, const char **rest);
 /* Returns the mask of the capabilities that the loaded modules declare for the daemon or for
@@ -81,7 +81,8 @@ gboolean rdmad_modules_create(RdmadModules *modules, const GPtrArray *entries, G
 /* Loads and creates all modules, for --check; the error has a line for each module that fails. */
 gboolean rdmad_modules_create_all(RdmadModules *modules, const GPtrArray *entries,
 				  const char *module_dir, GError **error);
-/* Returns FALSE if a module that is not optional could not start in the place of a running rdmad. */
+/* Returns FALSE if a module that is not optional could not start in the place of a running
+ * rdmad. */
 gboolean rdmad_modules_rehearse(const RdmadModules *modules, GError **error);
 void rdmad_modules_check(const RdmadModules *modules, RdmadCheckFunc warn, gpointer data);
 /* Starts the created modules. */

@@ -30,9 +30,9 @@ int rdmad_keeper_fd(const RdmadKeeper *keeper);
 gboolean rdmad_keeper_start(const RdmadKeeper *keeper, int socket, const char *lock,
 			    GError **error);
 
-/* Returns the number of a host command, the same for the same text; host-command.c defines the format
- * of `text`.  Returns 0 after an error: RDMAD_ERROR_CONFIG if the list is closed without the command,
- * RDMAD_ERROR_LIMIT, or an error of rdmad_message_send(). */
+/* Returns the number of a host command, the same for the same text; host-command.c defines the
+ * format of `text`.  Returns 0 after an error: RDMAD_ERROR_CONFIG if the list is closed without the
+ * command, RDMAD_ERROR_LIMIT, or an error of rdmad_message_send(). */
 guint rdmad_keeper_declare(RdmadKeeper *keeper, const char *text, GError **error);
 /* Closes the list.  Call after the modules have started.  `keeper` may be NULL. */
 gboolean rdmad_keeper_close_list(RdmadKeeper *keeper, GError **error);
@@ -40,8 +40,8 @@ gboolean rdmad_keeper_close_list(RdmadKeeper *keeper, GError **error);
  * `socket`. */
 gboolean rdmad_keeper_run(const RdmadKeeper *keeper, int socket, guint number, GError **error);
 
-/* The main function of the keeper process: `argv[2]` is its socket, `argv[3]` the mask in hexadecimal
- * digits, `argv[4]` the number of an RdmadSeccomp.  Returns the exit status. */
+/* The main function of the keeper process: `argv[2]` is its socket, `argv[3]` the mask in
+ * hexadecimal digits, `argv[4]` the number of an RdmadSeccomp.  Returns the exit status. */
 int rdmad_keeper_main(int argc, char **argv);
 
 /* Takes the lock in a process forked by the keeper: waits until the previous holder has ended, and

@@ -24,9 +24,10 @@ struct nl_msg *network_request(int type, int flags, const void *header, gsize si
  * "cannot " and the text of `format`. */
 gboolean network_change(RdmadNetwork *net, struct nl_msg *request, GError **error,
 			const char *format, ...) G_GNUC_PRINTF(4, 5);
-/* Passes each message of the response to `each`, which adds to `results` (taken over).  Empties `results`
- * and asks again if the list changed meanwhile or did not fit into the socket.  Returns `results`, or
- * NULL after an error: RDMAD_ERROR_LIMIT if `each` returned FALSE or there are more than 65536. */
+/* Passes each message of the response to `each`, which adds to `results` (taken over).  Empties
+ * `results` and asks again if the list changed meanwhile or did not fit into the socket.  Returns
+ * `results`, or NULL after an error: RDMAD_ERROR_LIMIT if `each` returned FALSE or there are more
+ * than 65536. */
 GPtrArray *network_read(RdmadNetwork *net, struct nl_msg *request, RdmadNetlinkEach each,
 			gpointer data, GPtrArray *results, GError **error);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gratuitous ARP (RFC 5227) and unsolicited neighbour advertisements (RFC 4861), from the namespace of
- * this thread.  Nobody may hear them, so errors are ignored.
+ * Gratuitous ARP (RFC 5227) and unsolicited neighbour advertisements (RFC 4861), from the namespace
+ * of this thread.  Nobody may hear them, so errors are ignored.
  *
- * The kernel sends its own (arp_notify, ndisc_notify) when a link is set up.  A moved NIC has no carrier at that
- * moment, so they are lost.  It repeats them when the MAC address is set, and then removes the GIDs of the link and
- * adds them again.  A probe of a neighbour announces one address of a network alone.
+ * The kernel sends its own (arp_notify, ndisc_notify) when a link is set up.  A moved NIC has no
+ * carrier at that moment, so they are lost.  It repeats them when the MAC address is set, and then
+ * removes the GIDs of the link and adds them again.  A probe of a neighbour announces one address
+ * of a network alone.
  */
 #include <arpa/inet.h>
 #include <linux/if_packet.h>

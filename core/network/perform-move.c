@@ -6,11 +6,11 @@
  * routes, neighbours and sysctls.  Setting the link down drops its IPv6 addresses already.  When a
  * namespace ends, its NICs return to the host, down and without these settings.
  *
- * The group of the link, which the kernel sets in the message that moves it and keeps until it is set again,
- * shows whether a link in the host was moved: the end of rdmad may have come before.
+ * The group of the link, which the kernel sets in the message that moves it and keeps until it is
+ * set again, shows whether a link in the host was moved: the end of rdmad may have come before.
  *
- * A pod may give any link the name, the MAC, the group and the alternative names of the NIC, and another index
- * to the NIC: these do not tell which link it is.
+ * A pod may give any link the name, the MAC, the group and the alternative names of the NIC, and
+ * another index to the NIC: these do not tell which link it is.
  */
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -32,8 +32,8 @@ static const guint32 group_away = RDMAD_STEP_GROUP_AWAY;
 
 /* ---- which link is the NIC ---- */
 
-/* The first bytes of an IPoIB address are the number of a queue pair: another one when the interface is made
- * again. */
+/* The first bytes of an IPoIB address are the number of a queue pair: another one when the
+ * interface is made again. */
 static gboolean has_mac(const char *text, const RdmadMac *wanted)
 {
 	const guint skip = wanted->length == 20 ? 4 : 0;
@@ -72,9 +72,10 @@ static gboolean is_of_kind(const RdmadStepLinkMove *move, const RdmadLink *link)
 	return move->kind ? g_str_equal(kind, move->kind) : !is_upper(kind);
 }
 
-/* Returns 0 if the link is not the NIC, SURE if no other link is likelier.  The device, the permanent address
- * and the link of the host that a link hangs on are the kernel's.  Without them, the index and the MAC count
- * together, or, of a physical link, one of them: a driver or a program may have changed the other. */
+/* Returns 0 if the link is not the NIC, SURE if no other link is likelier.  The device, the
+ * permanent address and the link of the host that a link hangs on are the kernel's.  Without them,
+ * the index and the MAC count together, or, of a physical link, one of them: a driver or a program
+ * may have changed the other. */
 static guint likeness(const Search *search, const RdmadLink *link)
 {
 	const RdmadStepLinkMove *move = search->move;
@@ -151,8 +152,8 @@ static gboolean link_at(RdmadNetwork *net, int index, RdmadLink **link, GError *
 	return FALSE;
 }
 
-/* Returns NULL without an error if the NIC is not in this namespace.  Its index is looked at first: a pod may
- * have more links than can be listed. */
+/* Returns NULL without an error if the NIC is not in this namespace.  Its index is looked at first:
+ * a pod may have more links than can be listed. */
 static RdmadLink *nic_find(const PerformContext *ctx, RdmadNetwork *net,
 			   const RdmadStepLinkMove *move, GError **error)
 {
@@ -202,7 +203,8 @@ static gboolean move_check(const PerformContext *ctx, const RdmadStepLinkMove *m
 	return FALSE;
 }
 
-/* Sets the index that the link gets in the pod; 0: the same, or any if the link is known without it. */
+/* Sets the index that the link gets in the pod; 0: the same, or any if the link is known without
+ * it. */
 static gboolean pod_index(const PerformContext *ctx, const RdmadStepLinkMove *move, int index,
 			  int *in_pod, GError **error)
 {
@@ -280,8 +282,8 @@ static gboolean has_other_mtu(const RdmadStepLinkMove *move, const RdmadLink *li
 	return move->mtu && link->mtu != move->mtu;
 }
 
-/* The link must be down while its name or its MAC changes.  The kernel derives the operational state from
- * the link mode when the link is set up. */
+/* The link must be down while its name or its MAC changes.  The kernel derives the operational
+ * state from the link mode when the link is set up. */
 static gboolean identity_restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 				 const RdmadLink *link, GError **error)
 {
@@ -337,8 +339,8 @@ static gboolean sysctls_restore(const PerformContext *ctx, const RdmadStepLinkMo
 	return !n || rdmad_sysctls_restore(ctx->host_fd, values, n, error);
 }
 
-/* The kernel detects duplicates of these addresses, which takes time and a carrier, and takes no route from
- * them until then. */
+/* The kernel detects duplicates of these addresses, which takes time and a carrier, and takes no
+ * route from them until then. */
 static gboolean has_dad(const RdmadAddress *address)
 {
 	return address->ip.family == AF_INET6 && !(address->flags & IFA_F_NODAD);
@@ -373,8 +375,8 @@ static gboolean flags_restore(const PerformContext *ctx, const RdmadStepLinkMove
 	return TRUE;
 }
 
-/* The kernel keeps the route of a gateway when its network's address is removed, but adds it, in such a
- * state, as `onlink` alone. */
+/* The kernel keeps the route of a gateway when its network's address is removed, but adds it, in
+ * such a state, as `onlink` alone. */
 static gboolean route_restore(const PerformContext *ctx, RdmadRoute *route, GError **error)
 {
 	g_autoptr(GError) why = NULL;
@@ -432,7 +434,8 @@ static gboolean group_restore(const PerformContext *ctx, const RdmadStepLinkMove
 	return !move->is_marked || change_host(ctx, index, &change, error);
 }
 
-/* The kernel rejects routes, but not addresses, of a link that is down.  A pod may have removed the mark. */
+/* The kernel rejects routes, but not addresses, of a link that is down.  A pod may have removed the
+ * mark. */
 static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move,
 			const RdmadLink *link, GError **error)
 {
@@ -449,8 +452,8 @@ static gboolean restore(const PerformContext *ctx, const RdmadStepLinkMove *move
 	       group_restore(ctx, move, index, error);
 }
 
-/* The kernel moves no link with a name that another link of the host has: the pod may have added it.  The
- * restore adds those of the NIC. */
+/* The kernel moves no link with a name that another link of the host has: the pod may have added
+ * it.  The restore adds those of the NIC. */
 static gboolean altnames_drop(const PerformContext *ctx, const RdmadLink *link, GError **error)
 {
 	for (char **name = link->altnames; name && *name; name++) {
@@ -496,8 +499,8 @@ static guint uppers_delete_some(const PerformContext *ctx, int nic, GError **err
 		       : 0;
 }
 
-/* The kernel moves no link above the NIC with it: the pod would use the NIC on.  A failure does not keep the
- * NIC in the pod. */
+/* The kernel moves no link above the NIC with it: the pod would use the NIC on.  A failure does not
+ * keep the NIC in the pod. */
 static void uppers_delete(const PerformContext *ctx, const RdmadLink *nic, GError **problem)
 {
 	while (!*problem && uppers_delete_some(ctx, nic->ifindex, problem) == UPPERS_MAX)
@@ -560,8 +563,8 @@ static gboolean has_returned(gpointer data, GError **error)
 	return back->link != NULL;
 }
 
-/* A link that a namespace has left with its end is down; a program of the pod may have changed its group, or
- * anything else. */
+/* A link that a namespace has left with its end is down; a program of the pod may have changed its
+ * group, or anything else. */
 static gboolean was_away(const RdmadStepLinkMove *move, const RdmadLink *link)
 {
 	return !move->is_marked || link->group == group_away || (move->up && !link->up) ||

@@ -2,8 +2,8 @@
 /*
  * Executes or undoes one step, on a thread in the pod's namespace
  *
- * Both are idempotent: an earlier run may have done a part.  The undo of a step whose object no longer
- * exists succeeds, except that of a moved link, which must come back (RDMAD_ERROR_GONE).
+ * Both are idempotent: an earlier run may have done a part.  The undo of a step whose object no
+ * longer exists succeeds, except that of a moved link, which must come back (RDMAD_ERROR_GONE).
  */
 #pragma once
 
@@ -46,8 +46,8 @@ void perform_plan_free(PerformPlan *plan);
 /* Executes or undoes the next step.  After a failed step of RDMAD_EXECUTE_DO, the next ones are the
  * undo of that step and of those before it.  Returns FALSE if no step is left. */
 gboolean perform_plan_next(PerformPlan *plan, const PerformContext *ctx);
-/* Adds "reports" to the executor's response, after an error "error" and "code", and "left" if that could
- * not be undone. */
+/* Adds "reports" to the executor's response, after an error "error" and "code", and "left" if that
+ * could not be undone. */
 void perform_plan_report(const PerformPlan *plan, struct json_t *answer);
 
 /* ---- shared by perform.c and the files of single steps ---- */

@@ -128,7 +128,8 @@ static gboolean sysctl_read(gpointer data, GError **error)
 	reading->value = rdmad_sysctl_read_fd(fd, error);
 	if (reading->value)
 		return TRUE;
-	/* The kernel's error for a secret that is not set (addrconf_sysctl_stable_secret()); elsewhere it may pass. */
+	/* The kernel's error for a secret that is not set (addrconf_sysctl_stable_secret());
+	 * elsewhere it may pass. */
 	if (error && errno == EIO && g_str_has_suffix(reading->name, "/stable_secret"))
 		(*error)->code = RDMAD_ERROR_NOT_FOUND;
 	g_prefix_error(error, "%s: ", reading->name);

@@ -5,7 +5,8 @@
 
 #include "hardware/netlink/events.h"
 
-/* Routes of the kernel's own table come and go with addresses; cached ones are not configuration. */
+/* Routes of the kernel's own table come and go with addresses; cached ones are not
+ * configuration. */
 static gboolean message_matters(const char *message, gsize size)
 {
 	struct nlmsghdr header;

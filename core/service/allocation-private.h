@@ -33,8 +33,8 @@ void rdmad_allocation_set_pod(RdmadAllocation *allocation, const char *pod_names
 gboolean rdmad_allocation_is_of_pod(const RdmadAllocation *allocation, const char *pod_namespace,
 				    const char *pod_name);
 void rdmad_allocation_set_pod_cgroup(RdmadAllocation *allocation, const char *pod_cgroup);
-/* Sets the boot and the kubelet that vouch for the allocation.  That of another boot has no cgroup: the
- * pod's is still to be found. */
+/* Sets the boot and the kubelet that vouch for the allocation.  That of another boot has no cgroup:
+ * the pod's is still to be found. */
 void rdmad_allocation_set_witness(RdmadAllocation *allocation, const char *boot,
 				  const char *kubelet);
 

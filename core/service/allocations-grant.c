@@ -81,7 +81,8 @@ typedef struct {
 	GPtrArray *why_ended; /* beside `ended` */
 	GPtrArray *sharers;   /* RdmadAllocationRecord: of the same pod, or soon to end */
 	GPtrArray *holders;   /* RdmadAllocationRecord: holders that kubelet has forgotten */
-	/* The first that has the device under another slot, which excludes this grant; NULL: none. */
+	/* The first that has the device under another slot, which excludes this grant; NULL:
+	 * none. */
 	const RdmadAllocation *rival;
 	const char *rival_device;
 	guint doubts;	    /* number of holders that may have ended */
@@ -332,7 +333,8 @@ static void batch_add(GrantBatch *batch, Pending *pending)
 
 /* ---- after the transaction ---- */
 
-/* Kubelet may list a pod, from which it has taken a device, with the other ones: no pod adopts them. */
+/* Kubelet may list a pod, from which it has taken a device, with the other ones: no pod adopts
+ * them. */
 static void holders_end(RdmadAllocations *allocations, Overlap *overlap)
 {
 	for (guint i = 0; i < overlap->ended->len; i++) {

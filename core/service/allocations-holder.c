@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides whether the holder of a slot or a device has ended.  The rule is in rdmad/allocations.h. */
+/* Decides whether the holder of a slot or a device has ended.  The rule is in
+ * rdmad/allocations.h. */
 #define RDMAD_LOG_TOPIC "allocations"
 
 #include <rdmad/clock.h>
@@ -79,9 +80,10 @@ static gboolean cgroup_may_appear(const RdmadAllocationRecord *record, gint64 as
 	return !record->named_us || asked_us - record->named_us < RDMAD_ALLOCATION_CGROUP_US;
 }
 
-/* A younger allocation without a cgroup was granted after the cgroup of the older one's pod was found.  It
- * may be of the same pod only if kubelet was restarted: if that has lost its checkpoint, it admits the pod again.
- * Until a cgroup has had the time to appear, the pod may be a later one. */
+/* A younger allocation without a cgroup was granted after the cgroup of the older one's pod was
+ * found.  It may be of the same pod only if kubelet was restarted: if that has lost its
+ * checkpoint, it admits the pod again. Until a cgroup has had the time to appear, the pod may be a
+ * later one. */
 static gboolean is_of_later_pod(const RdmadAllocationRecord *record,
 				const RdmadAllocationRecord *later, gint64 asked_us)
 {
@@ -215,8 +217,8 @@ static gint64 age_at(const RdmadAllocationRecord *record, gint64 asked_us)
 	return (asked_us ? asked_us : rdmad_now_us()) - record->since_us;
 }
 
-/* A pod without a name may be the one that is being admitted, unless that takes too long and Lists lack
- * it: time alone also passes while the machine is paused. */
+/* A pod without a name may be the one that is being admitted, unless that takes too long and Lists
+ * lack it: time alone also passes while the machine is paused. */
 static gboolean admission_is_over(const RdmadAllocations *allocations,
 				  const RdmadAllocationRecord *record, gint64 asked_us)
 {

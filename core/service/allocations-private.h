@@ -9,27 +9,28 @@
 /* Loads the allocations of the database. */
 RdmadAllocations *rdmad_allocations_new(RdmadLoop *loop, RdmadState *state,
 					RdmadEventLog *event_log, GError **error);
-/* Returns the error of the last write, or NULL.  Restores a database that was lost, and after a failed
- * write tries another one from time to time. */
+/* Returns the error of the last write, or NULL.  Restores a database that was lost, and after a
+ * failed write tries another one from time to time. */
 const char *rdmad_allocations_problem(RdmadAllocations *allocations);
 void rdmad_allocations_free(RdmadAllocations *allocations);
 /* Set the boot and the kubelet that vouch for slots, see rdmad/allocations.h.  NULL: unknown. */
 void rdmad_allocations_set_boot(RdmadAllocations *allocations, const char *boot);
 void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *kubelet);
-/* Call when a kubelet serves, for the first that is seen in this boot.  By its checkpoint, pods of the last boot
- * start again with their devices, without an Allocate.  So this kubelet becomes the witness of
- * the remaining allocations, which a later kubelet without the checkpoint then cannot give
- * away.  If it is not the first (`is_first` FALSE), they have no witness until a list shows them.
- * Returns FALSE if the write failed: call again. */
+/* Call when a kubelet serves, for the first that is seen in this boot.  By its checkpoint, pods of
+ * the last boot start again with their devices, without an Allocate.  So this kubelet becomes the
+ * witness of the remaining allocations, which a later kubelet without the checkpoint then cannot
+ * give away.  If it is not the first (`is_first` FALSE), they have no witness until a list shows
+ * them. Returns FALSE if the write failed: call again. */
 gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is_first);
 /* Returns whether rdmad_allocations_begin_boot() has something to do. */
 gboolean rdmad_allocations_some_of_another_boot(const RdmadAllocations *allocations);
-/* Sets the cgroup of the allocations of that pod that have none, except of those whose number is larger than `last`,
- * and keeps it if it cannot be written.  The write does not wait for the disk, because no process outlives the
- * boot.  Call from the top of the loop. */
+/* Sets the cgroup of the allocations of that pod that have none, except of those whose number is
+ * larger than `last`, and keeps it if it cannot be written.  The write does not wait for the disk,
+ * because no process outlives the boot.  Call from the top of the loop. */
 void rdmad_allocations_set_pod_cgroup(RdmadAllocations *allocations, const char *pod_namespace,
 				      const char *pod_name, const char *pod_cgroup, gint64 last);
-/* Returns whether an allocation of that pod has another cgroup, or none and a number larger than `last`. */
+/* Returns whether an allocation of that pod has another cgroup, or none and a number larger than
+ * `last`. */
 gboolean rdmad_allocations_some_of_another_cgroup(const RdmadAllocations *allocations,
 						  const char *pod_namespace, const char *pod_name,
 						  const char *pod_cgroup, gint64 last);
@@ -70,6 +71,6 @@ gboolean rdmad_allocations_unsettled(RdmadAllocations *allocations);
 /* Returns whether the last list lacked an allocation that was listed before, so that another may
  * end it. */
 gboolean rdmad_allocations_some_missing(RdmadAllocations *allocations);
-/* Returns whether rdmad_allocations_is_listed_after_end() holds for any allocation, so that a later List
- * may adopt its slots. */
+/* Returns whether rdmad_allocations_is_listed_after_end() holds for any allocation, so that a later
+ * List may adopt its slots. */
 gboolean rdmad_allocations_some_listed_after_end(RdmadAllocations *allocations);

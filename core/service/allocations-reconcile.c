@@ -195,8 +195,8 @@ static gboolean record_is_over(const RdmadAllocationRecord *record, const RdmadP
 	       list->asked_us - steady_us >= RDMAD_ALLOCATION_GRACE_US;
 }
 
-/* A different reason restarts the interval, because the lists contradict each other.  So does a long
- * time between lists: the machine was paused, so that no kubelet started a pod meanwhile. */
+/* A different reason restarts the interval, because the lists contradict each other.  So does a
+ * long time between lists: the machine was paused, so that no kubelet started a pod meanwhile. */
 static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *why)
 {
 	if (plan->is_apart || g_strcmp0(record->missing, why) != 0)
@@ -208,8 +208,8 @@ static void plan_missing(Plan *plan, RdmadAllocationRecord *record, const char *
 		record->missing_us = plan->list->asked_us;
 }
 
-/* The log directories of the pods with one name.  Kubelet makes that of a pod after the admission, and
- * before the first process. */
+/* The log directories of the pods with one name.  Kubelet makes that of a pod after the admission,
+ * and before the first process. */
 typedef enum {
 	LOGS_NONE,    /* or unknown */
 	LOGS_EARLIER, /* each is in the set of earlier ones */
@@ -238,9 +238,9 @@ static PodLogs pod_logs(const Plan *plan, const char *pod, GHashTable *earlier)
 	return logs;
 }
 
-/* Returns whether the pod was listed, and had its log directory, before the grant, so that it had been
- * admitted.  The name alone may be the one of an earlier pod; the directory may be from before a
- * reboot. */
+/* Returns whether the pod was listed, and had its log directory, before the grant, so that it had
+ * been admitted.  The name alone may be the one of an earlier pod; the directory may be from before
+ * a reboot. */
 static gboolean pod_is_older(const Plan *plan, const RdmadAllocationRecord *record, const char *pod)
 {
 	return pod_logs(plan, pod, record->earlier) == LOGS_EARLIER;
@@ -302,8 +302,8 @@ static gboolean is_no_suspect(gpointer pod, gpointer value, gpointer data)
 }
 
 /* Returns TRUE if kubelet may have been restarted without its checkpoint before it named the pod.
- * The pod is then one that kubelet, once it has read its pods, lists without devices, and that is not
- * older than the grant, or was admitted again. */
+ * The pod is then one that kubelet, once it has read its pods, lists without devices, and that is
+ * not older than the grant, or was admitted again. */
 static gboolean record_has_suspects(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodList *list = plan->list;
@@ -361,10 +361,10 @@ static gboolean entry_is_of_container(const RdmadPodDevices *entry,
 }
 
 /* Returns TRUE if the container in `entry` has replaced the holder of the record.  A container gets
- * all its devices in one admission, and kubelet's checkpoint has all of them or none, so a container
- * with newer devices only was admitted again.  Its pod is then a later one of the same name
- * (StatefulSet); the cgroup, found by that name, says nothing about the first.  After a reboot no
- * process has the earlier devices. */
+ * all its devices in one admission, and kubelet's checkpoint has all of them or none, so a
+ * container with newer devices only was admitted again.  Its pod is then a later one of the same
+ * name (StatefulSet); the cgroup, found by that name, says nothing about the first.  After a reboot
+ * no process has the earlier devices. */
 static gboolean entry_replaces(const Plan *plan, const RdmadPodDevices *entry,
 			       const RdmadAllocationRecord *record)
 {
@@ -382,8 +382,8 @@ static gboolean record_is_replaced(const Plan *plan, const RdmadAllocationRecord
 	return FALSE;
 }
 
-/* Returns TRUE if the processes of a pod go on that kubelet no longer knows, and whose name a listed one
- * has. */
+/* Returns TRUE if the processes of a pod go on that kubelet no longer knows, and whose name a
+ * listed one has. */
 static gboolean record_outlives(const Plan *plan, RdmadAllocationRecord *record)
 {
 	if (!record->allocation->container || g_hash_table_contains(plan->entries, record))
@@ -509,7 +509,8 @@ static void plan_record(Plan *plan, RdmadAllocationRecord *record)
 {
 	const RdmadPodDevices *entry;
 
-	/* A list older than the grant shows the previous holder; one that cannot name the holder shows none. */
+	/* A list older than the grant shows the previous holder; one that cannot name the holder
+	 * shows none. */
 	if (record->since_us >= plan->list->asked_us || record_is_overtaken(plan, record) ||
 	    record_is_unnamed(plan, record))
 		return;

@@ -22,14 +22,14 @@ typedef struct {
 	 * none.  After RDMAD_ALLOCATION_MISSING_US of such lists, kubelet has forgotten it. */
 	gint64 lacking_us;
 	gboolean forgotten;
-	/* Number of the youngest allocation when the pod's cgroup was found; 0: unknown.  An older one may be the
-	 * same pod's, though it has no cgroup yet. */
+	/* Number of the youngest allocation when the pod's cgroup was found; 0: unknown.  An older
+	 * one may be the same pod's, though it has no cgroup yet. */
 	gint64 found_number;
 	gboolean outlives; /* rdmad_allocations_outlives() was TRUE, without a doubt */
 	gboolean leaving;  /* ends with a grant that is being written */
 	/* While the pod is unknown: the log directories of the pods that were listed before the
-	 * grant (NULL: unknown), and a set of "namespace/pod", the candidates after kubelet lost its
-	 * checkpoint. */
+	 * grant (NULL: unknown), and a set of "namespace/pod", the candidates after kubelet lost
+	 * its checkpoint. */
 	GHashTable *earlier, *suspects;
 } RdmadAllocationRecord;
 
@@ -54,10 +54,10 @@ struct RdmadAllocations {
 	GHashTable *totals;
 	GQueue order;	    /* oldest first */
 	gint64 last_number; /* of an allocation, even if it could not be written */
-	/* RdmadSlot -> set of the pods' log directories at that time: slots of allocations that ended
-	 * although kubelet listed them.  A pod that has another directory since is a later one of the
-	 * same name.  NULL in the place of the set: not known, or a module or a grant ended the
-	 * allocation. */
+	/* RdmadSlot -> set of the pods' log directories at that time: slots of allocations that
+	 * ended although kubelet listed them.  A pod that has another directory since is a later
+	 * one of the same name.  NULL in the place of the set: not known, or a module or a grant
+	 * ended the allocation. */
 	GHashTable *ended;
 	GHashTable *resolvers; /* resource -> see allocations-reconcile.c */
 	char *boot, *kubelet;  /* the current ones; NULL: unknown */
@@ -125,19 +125,19 @@ typedef enum {
 RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 				    const RdmadAllocationRecord *record, gint64 asked_us,
 				    const char **why);
-/* Judges an allocation that has a device of the grant under another slot, of which kubelet's request says
- * nothing.  RDMAD_HOLDER_OVER: it is still to be ended. */
+/* Judges an allocation that has a device of the grant under another slot, of which kubelet's
+ * request says nothing.  RDMAD_HOLDER_OVER: it is still to be ended. */
 RdmadHolder rdmad_allocations_judge_elsewhere(RdmadAllocations *allocations,
 					      const RdmadAllocation *allocation, gint64 asked_us);
 RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
 				    const RdmadAllocation *allocation);
-/* Returns TRUE if the pod of the record lives, and the later allocation, which has its name, is another pod's, or
- * may be by a list of that time: the deletion of the first was forced. */
+/* Returns TRUE if the pod of the record lives, and the later allocation, which has its name, is
+ * another pod's, or may be by a list of that time: the deletion of the first was forced. */
 gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocationRecord *record,
 				    const RdmadAllocationRecord *later, gint64 asked_us);
 /* Returns TRUE if this kubelet has neither assigned nor listed the allocation, which is of this
- * boot: its checkpoint may lack it.  `kubelet` NULL: its socket is missing, as while it is restarted;
- * only a node without podresources had none when it assigned. */
+ * boot: its checkpoint may lack it.  `kubelet` NULL: its socket is missing, as while it is
+ * restarted; only a node without podresources had none when it assigned. */
 gboolean rdmad_allocations_kubelet_is_newer(RdmadAllocations *allocations,
 					    const RdmadAllocation *allocation, const char *kubelet);
 /* Returns "pod ns/name, container c, since 2026-11-22T10:00:00Z"; g_free(). */

@@ -208,7 +208,8 @@ void rdmad_allocations_insert(RdmadAllocations *allocations, const RdmadAllocati
 	totals_of(allocations, allocation->resource)->allocations++;
 }
 
-/* The slots and devices of an allocation never change, so only the pointers to their strings are replaced. */
+/* The slots and devices of an allocation never change, so only the pointers to their strings are
+ * replaced. */
 void rdmad_allocations_set(RdmadAllocations *allocations, RdmadAllocationRecord *record,
 			   const RdmadAllocation *allocation)
 {

@@ -170,7 +170,8 @@ gboolean rdmad_pod_cgroups_any(const RdmadPodCgroups *cgroups, const RdmadPodSca
 }
 
 /* Returns a number that is higher for a cgroup that was made later; 0: unknown.
- * Source: fs/kernfs/dir.c, __kernfs_new_node(): the inode number is an ID that is given in ascending order. */
+ * Source: fs/kernfs/dir.c, __kernfs_new_node(): the inode number is an ID that is given in
+ * ascending order. */
 static guint64 serial_of(const RdmadPodCgroups *cgroups, const char *path)
 {
 	rdmad_autofd int fd = path ? rdmad_sysroot_open_dir(cgroups->root, path) : -1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cgroups of pods: finds them by the names of the pods' log directories, which contain the UIDs, and
- * remembers the pods that have ended
+ * Cgroups of pods: finds them by the names of the pods' log directories, which contain the UIDs,
+ * and remembers the pods that have ended
  *
- * Another pod may have the name of one before kubelet has removed the cgroup and the log directory, or
- * while the processes of one go on whose deletion was forced.  A static pod has its UID again, with
- * another cgroup.
+ * Another pod may have the name of one before kubelet has removed the cgroup and the log directory,
+ * or while the processes of one go on whose deletion was forced.  A static pod has its UID again,
+ * with another cgroup.
  */
 #pragma once
 
@@ -18,7 +18,8 @@
 
 /* ---- UIDs by the names of pods ---- */
 
-/* Returns a table of rdmad_pod_name() -> GPtrArray of UIDs, in the order in which they were added. */
+/* Returns a table of rdmad_pod_name() -> GPtrArray of UIDs, in the order in which they were
+ * added. */
 GHashTable *rdmad_pod_uids_new(void);
 void rdmad_pod_uids_add(GHashTable *all, const char *pod_namespace, const char *pod_name,
 			const char *uid);
@@ -40,8 +41,8 @@ void rdmad_pod_scan_free(gpointer scan);
 /* Returns why no pod can be found, or NULL. */
 const char *rdmad_pod_scan_problem(const RdmadPodScan *scan);
 
-/* Reads the life of a pod from its cgroup, which had a process.  ALIVE also if that cannot be read; UNKNOWN if no
- * cgroups of pods are visible. */
+/* Reads the life of a pod from its cgroup, which had a process.  ALIVE also if that cannot be read;
+ * UNKNOWN if no cgroups of pods are visible. */
 RdmadPodLife rdmad_pod_cgroup_life(const RdmadSysroot *root, const char *path);
 
 static inline gboolean rdmad_pod_life_is_over(RdmadPodLife life)
@@ -61,8 +62,8 @@ void rdmad_pod_cgroups_add(RdmadPodCgroups *cgroups, const char *uid, const char
 
 /* Notes the end of the pod, if it was found. */
 void rdmad_pod_cgroups_end(RdmadPodCgroups *cgroups, const char *uid);
-/* Notes the end of the pod of the cgroup, if it was found, unless a process is in it.  The cgroup stays for a
- * moment, and is not that of a later pod of the name. */
+/* Notes the end of the pod of the cgroup, if it was found, unless a process is in it.  The cgroup
+ * stays for a moment, and is not that of a later pod of the name. */
 void rdmad_pod_cgroups_end_empty(RdmadPodCgroups *cgroups, const char *path);
 /* Returns whether the pod has ended.  `path`: of the cgroup that has the UID now, or NULL. */
 gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char *uid,
@@ -71,9 +72,9 @@ gboolean rdmad_pod_cgroups_has_ended(const RdmadPodCgroups *cgroups, const char 
 /* Returns the path of the pod's cgroup; NULL: it has none, or has ended. */
 const char *rdmad_pod_cgroups_present(const RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				      const char *uid);
-/* Returns the path of the only cgroup of `uids` whose pod has not ended, is not in `known` and was made after
- * those, and notes that it was found; NULL: there is none, or several.  Both sets may be NULL.  `populated`:
- * empty cgroups do not count. */
+/* Returns the path of the only cgroup of `uids` whose pod has not ended, is not in `known` and was
+ * made after those, and notes that it was found; NULL: there is none, or several.  Both sets may be
+ * NULL.  `populated`: empty cgroups do not count. */
 const char *rdmad_pod_cgroups_newcomer(RdmadPodCgroups *cgroups, const RdmadPodScan *scan,
 				       const GPtrArray *uids, const GPtrArray *known,
 				       gboolean populated);

@@ -26,7 +26,8 @@ RdmadPodList *rdmad_pod_list_parse(const guint8 *message, gsize size, GError **e
 void rdmad_pod_list_free(RdmadPodList *list);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadPodList, rdmad_pod_list_free)
 
-/* Sets `logs`.  Kubelet makes a pod's directory before its first process; its name contains the pod's uid. */
+/* Sets `logs`.  Kubelet makes a pod's directory before its first process; its name contains the
+ * pod's uid. */
 void rdmad_pod_list_read_logs(RdmadPodList *list, const RdmadSysroot *root);
 
 /* Returns "namespace/pod"; g_free(). */

@@ -27,8 +27,8 @@
 #define SCAN_GAP_US (200 * 1000)
 
 /* A pod is lost if it has a log directory, but no cgroup.  It has ended if scans find this for a
- * minute.  Scans that are far apart do not count: while the machine is suspended, no process creates
- * the cgroup. */
+ * minute.  Scans that are far apart do not count: while the machine is suspended, no process
+ * creates the cgroup. */
 #define LOST_US	      (60 * G_USEC_PER_SEC)
 #define LOST_SCAN_MS  20000
 #define LOST_SCANS    5 /* scans after each query of such a pod */
@@ -52,15 +52,15 @@ typedef struct {
 	/* Monotonic times of the first and the last scan that found it lost; 0: it is not lost. */
 	gint64 lost_since_us;
 	gint64 lost_until_us;
-	/* Path of the only cgroup of the name whose pod had no allocation when it was found; NULL: none, or
-	 * several.  The allocations of that time are its pod's, unless it may be a former one: it had no
-	 * process, and no other pod of the name is known. */
+	/* Path of the only cgroup of the name whose pod had no allocation when it was found; NULL:
+	 * none, or several.  The allocations of that time are its pod's, unless it may be a former
+	 * one: it had no process, and no other pod of the name is known. */
 	char *newcomer;
 	gint64 newcomer_last; /* number of the youngest of them */
 	gboolean newcomer_is_sure;
 	gboolean is_settled; /* they have the path */
-	/* Monotonic time until which the cgroup of a later pod may appear, or that of a former one be removed;
-	 * 0: none. */
+	/* Monotonic time until which the cgroup of a later pod may appear, or that of a former one
+	 * be removed; 0: none. */
 	gint64 awaits_until_us;
 	gint64 awaits_last; /* number of the youngest allocation when that began */
 } Pod;
@@ -264,8 +264,8 @@ static void seek_again(RdmadPodWatch *watch)
 		rdmad_event_arm(watch->seek, (guint)(wait_us / 1000));
 }
 
-/* The cgroup may have been that of a former pod of the name, which had ended before it was watched: searches
- * again, and queries kubelet. */
+/* The cgroup may have been that of a former pod of the name, which had ended before it was watched:
+ * searches again, and queries kubelet. */
 static void pod_doubt(RdmadPodWatch *watch, Pod *pod)
 {
 	pod_seek(watch, pod);
@@ -366,7 +366,8 @@ static void pod_lose(Pod *pod)
 	pod->lost_until_us = now_us;
 }
 
-/* The parts of a pod that are missing appear within moments of its kubelet, which may start long after the machine. */
+/* The parts of a pod that are missing appear within moments of its kubelet, which may start long
+ * after the machine. */
 static gboolean pod_is_lost(const RdmadPodWatch *watch, const Pod *pod)
 {
 	return pod->lost_since_us &&
@@ -609,8 +610,8 @@ static RdmadPodLife life_of(const char *pod_namespace, const char *pod_name, con
 		lost_seek_again(watch);
 	if (pod->life != RDMAD_POD_LIFE_ALIVE || pod->began)
 		return pod->life;
-	/* If this may be the cgroup of another pod, the first process of the pod is still to start, or it
-	 * ended before that: kubelet removes the cgroup later. */
+	/* If this may be the cgroup of another pod, the first process of the pod is still to start,
+	 * or it ended before that: kubelet removes the cgroup later. */
 	return pod_cgroup && !pod->unread ? RDMAD_POD_LIFE_EMPTY : RDMAD_POD_LIFE_UNKNOWN;
 }
 

@@ -6,8 +6,8 @@
  * the end of the cgroup's last process (v2: cgroup.events; v1: removal of the containers' cgroups)
  * and its removal; then podresources is listed until the allocations have ended.  While a pod is
  * not found, the directories in which it will appear are watched too; otherwise each pod has two
- * watches, and nothing is polled.  Only when another pod may have the name of one that lives, its cgroup is
- * searched each second for ten seconds.
+ * watches, and nothing is polled.  Only when another pod may have the name of one that lives, its
+ * cgroup is searched each second for ten seconds.
  *
  * Another pod may have the name while the processes of one go on whose deletion was forced.  So the
  * cgroup of a pod becomes part of its allocations when it is found; a later pod of the name has

@@ -66,7 +66,7 @@ struct RdmadPods {
 
 	RdmadSocketFile file;
 	char *kubelet, *asked_kubelet; /* identities of the present socket file, and of the one
-				        * that was listed */
+					* that was listed */
 	gint64 kubelet_since_us;
 	gboolean boot_begun; /* rdmad_allocations_begin_boot() succeeded */
 };
@@ -97,7 +97,8 @@ static void kubelet_identify(RdmadPods *pods)
 	rdmad_allocations_set_kubelet(pods->allocations, pods->kubelet);
 }
 
-/* Only kubelet starts pods, and they outlive it: the first is older than all of them.  `fd` is connected to it. */
+/* Only kubelet starts pods, and they outlive it: the first is older than all of them.  `fd` is
+ * connected to it. */
 static gboolean kubelet_is_first_of_boot(const RdmadPods *pods, int fd)
 {
 	const pid_t pid = rdmad_unix_peer_process(fd);

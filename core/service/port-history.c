@@ -272,8 +272,8 @@ void rdmad_port_history_holder_changed(RdmadPortHistory *history, const RdmadDev
 		port_news(history, dev->id, dev->ports[i].number)->fell = FALSE;
 }
 
-/* Returns how often the port came back in `n` changes, which alternate from its last known state.  The
- * first time that it comes up in a use is no return. */
+/* Returns how often the port came back in `n` changes, which alternate from its last known state.
+ * The first time that it comes up in a use is no return. */
 static guint64 flaps_counted(PortNews *news, const RdmadPort *now, guint64 n, gboolean same_use)
 {
 	const gboolean was_up = news->up == TRUE;

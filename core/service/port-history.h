@@ -8,8 +8,8 @@
  * with the next scan.
  *
  * A port also changes when a pod gets or returns its interface, and when the interface is set up or
- * down.  So a port flaps if it goes down and comes back during one use: with the same interface in the
- * host's namespace, or without one, set up as before, and with the same holder of the device.
+ * down.  So a port flaps if it goes down and comes back during one use: with the same interface in
+ * the host's namespace, or without one, set up as before, and with the same holder of the device.
  */
 #pragma once
 

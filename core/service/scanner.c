@@ -3,10 +3,11 @@
  * hint -> (RDMAD_COALESCE_MS) -> scan, on a worker -> inventory.  One scan at a time; a hint during
  * a scan causes another one after it.  On a recorded machine the only hints are those of the API.
  *
- * A hint that names a device is a scan of that device: a port of 64 that goes down costs a 64th of a scan.
- * All are scanned after a hint without a name (messages were lost, a device came or left), after a scan that
- * failed, and when a device is not found where it was.  Each pod has interfaces that belong to no device: these
- * strangers cause no scan, nor do the changes that they cause in their bridge.
+ * A hint that names a device is a scan of that device: a port of 64 that goes down costs a 64th of
+ * a scan. All are scanned after a hint without a name (messages were lost, a device came or left),
+ * after a scan that failed, and when a device is not found where it was.  Each pod has interfaces
+ * that belong to no device: these strangers cause no scan, nor do the changes that they cause in
+ * their bridge.
  */
 #define RDMAD_LOG_TOPIC "hardware"
 
@@ -362,8 +363,8 @@ static char *bridge_text(const RdmadLink *link)
 	return g_strdup_printf("%s %d %d", link->name, link->up, link->master);
 }
 
-/* A bridge may be above an interface of a device, also through a VLAN: its addresses are GIDs then.  Its
- * ports change its MAC, its features and its operational state, which no GID depends on. */
+/* A bridge may be above an interface of a device, also through a VLAN: its addresses are GIDs then.
+ * Its ports change its MAC, its features and its operational state, which no GID depends on. */
 static gboolean bridge_is_as_before(RdmadHardware *hw, const RdmadRouteEvent *event)
 {
 	const gpointer key = GINT_TO_POINTER(event->ifindex);
@@ -378,9 +379,9 @@ static gboolean bridge_is_as_before(RdmadHardware *hw, const RdmadRouteEvent *ev
 	return FALSE;
 }
 
-/* Notes a veth as a stranger: it is above no other interface, and a device that is made on top of it
- * has messages of its own.  An interface of another kind may be above one of a device, which then has
- * its addresses, and a physical one may be a device's own: only a scan can tell. */
+/* Notes a veth as a stranger: it is above no other interface, and a device that is made on top of
+ * it has messages of its own.  An interface of another kind may be above one of a device, which
+ * then has its addresses, and a physical one may be a device's own: only a scan can tell. */
 static gboolean is_stranger(RdmadHardware *hw, const RdmadRouteEvent *event)
 {
 	const gpointer key = GINT_TO_POINTER(event->ifindex);
@@ -410,7 +411,8 @@ void rdmad_hardware_hint_interface(RdmadHardware *hw, const RdmadRouteEvent *eve
 		g_hash_table_add(hw->heard, GINT_TO_POINTER(event->ifindex));
 }
 
-/* The scan may have found a device of an interface, with what the interface was before it changed. */
+/* The scan may have found a device of an interface, with what the interface was before it
+ * changed. */
 static void hint_heard(RdmadHardware *hw)
 {
 	GHashTableIter iter;

@@ -17,9 +17,10 @@ gboolean rdmad_hardware_start(RdmadHardware *hw, GError **error);
 void rdmad_hardware_hint(RdmadHardware *hw);
 /* Schedules a scan of one device.  Returns FALSE if there is no such device. */
 gboolean rdmad_hardware_hint_device(RdmadHardware *hw, const char *id);
-/* Schedules a scan of the devices of a changed interface.  Schedules a scan of all devices if the interface
- * was removed, is not the same as before, or belongs to none but may be above an interface of one.  A veth,
- * and the changes of a bridge that its ports cause, cause no scan unless a device has the interface. */
+/* Schedules a scan of the devices of a changed interface.  Schedules a scan of all devices if the
+ * interface was removed, is not the same as before, or belongs to none but may be above an
+ * interface of one.  A veth, and the changes of a bridge that its ports cause, cause no scan unless
+ * a device has the interface. */
 void rdmad_hardware_hint_interface(RdmadHardware *hw, const RdmadRouteEvent *event);
 /* Returns the error of the last scan, or of one that takes too long; NULL if the inventory is up to
  * date. */

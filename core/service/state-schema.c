@@ -50,8 +50,8 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 	") STRICT, WITHOUT ROWID;"
 
 /* A new database has the newest tables at once, because the migrations would take most of the time
- * of its first opening.  The names are quoted as ALTER TABLE leaves them, so that all databases have
- * one schema (rdmad_state_schema_differs()). */
+ * of its first opening.  The names are quoted as ALTER TABLE leaves them, so that all databases
+ * have one schema (rdmad_state_schema_differs()). */
 static const char newest[] =
 	"CREATE TABLE \"allocations\" " ALLOCATIONS_6 ", " POD_CGROUP ALLOCATIONS_END
 	"CREATE TABLE \"attachments\" ("
@@ -329,8 +329,9 @@ static gboolean verdict_is_of_free_pages(const char *verdict)
 	return found;
 }
 
-/* The checksum of SQLite's log is linear.  After a kill in the middle of a frame, the page that the log had
- * there before may have the checksum of the new one, as happens with the list of free pages. */
+/* The checksum of SQLite's log is linear.  After a kill in the middle of a frame, the page that the
+ * log had there before may have the checksum of the new one, as happens with the list of free
+ * pages. */
 static gboolean free_pages_rebuild(RdmadState *state, GError **error)
 {
 	rdmad_warn("database %s: its list of free pages is wrong; it is written anew", state->path);

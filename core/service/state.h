@@ -19,7 +19,8 @@
  * RDMAD_ERROR_ABI; RDMAD_ERROR_CONFIG: a symbolic link; RDMAD_ERROR_FAILED: a lock, a full disk, an
  * error of the disk.  None of these errors renames a file. */
 RdmadState *rdmad_state_open(const char *state_dir, char **set_aside, GError **error);
-/* Returns FALSE if a newer rdmad wrote the database, which another process may have open: RDMAD_ERROR_ABI. */
+/* Returns FALSE if a newer rdmad wrote the database, which another process may have open:
+ * RDMAD_ERROR_ABI. */
 gboolean rdmad_state_rehearse(const char *state_dir, GError **error);
 void rdmad_state_close(RdmadState *state);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadState, rdmad_state_close)

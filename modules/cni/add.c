@@ -419,8 +419,8 @@ static gboolean is_listed_for_pod(const CniOperation *op, const RdmadAllocation 
 	return FALSE;
 }
 
-/* A kubelet that has just started may admit the pod again, which it does not list then, and may not have read
- * yet which devices it has. */
+/* A kubelet that has just started may admit the pod again, which it does not list then, and may not
+ * have read yet which devices it has. */
 static gboolean list_knows_pod(const CniOperation *op)
 {
 	RdmadPods *pods = rdmad_module_pods(op->cni->self);
@@ -449,17 +449,17 @@ static gboolean is_unnamed_of_pod(const RdmadAllocation *allocation, gconstpoint
 	       is_listed_for_pod(op, allocation);
 }
 
-/* Returns whether an allocation has no pod.  `listed`: only allocations that kubelet lists for this pod
- * count. */
+/* Returns whether an allocation has no pod.  `listed`: only allocations that kubelet lists for this
+ * pod count. */
 static gboolean has_unnamed(const CniOperation *op, gboolean listed)
 {
 	return rdmad_allocations_find(rdmad_module_allocations(op->cni->self),
 				      listed ? is_unnamed_of_pod : is_unnamed, op) != NULL;
 }
 
-/* Kubelet lists each pod before its network is made.  One that it does not list lost its devices with
- * kubelet's checkpoint, or kubelet has not read it yet; without a List, it may be such a one if the node has
- * allocations.  Podman's containers have no UID. */
+/* Kubelet lists each pod before its network is made.  One that it does not list lost its devices
+ * with kubelet's checkpoint, or kubelet has not read it yet; without a List, it may be such a one
+ * if the node has allocations.  Podman's containers have no UID. */
 static gboolean list_lacks_pod(const CniOperation *op, const GError *error)
 {
 	const CniRequest *request = op->request;
@@ -471,9 +471,9 @@ static gboolean list_lacks_pod(const CniOperation *op, const GError *error)
 					 request->pod_name);
 }
 
-/* Without a list that has the pod, an unnamed allocation may be the pod's, even one that ended by this
- * list.  With such a list, writing the allocation's name to the database may have failed.  In all cases
- * the pod would start without its NICs. */
+/* Without a list that has the pod, an unnamed allocation may be the pod's, even one that ended by
+ * this list.  With such a list, writing the allocation's name to the database may have failed.  In
+ * all cases the pod would start without its NICs. */
 static void pods_listed(const GError *error, gpointer data)
 {
 	CniOperation *op = data;

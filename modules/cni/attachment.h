@@ -12,8 +12,9 @@ typedef enum {
 	CNI_STATE_PLANNED, /* any of the steps may have been executed; no steps: all are undone,
 			    * and only the IPAM plugin's part is left */
 	CNI_STATE_DONE,
-	CNI_STATE_LEFT, /* the DEL succeeded; a part could not be undone yet */
-	CNI_STATE_UNDONE, /* nothing is left, and the runtime, which waits for an ADD, has not called DEL */
+	CNI_STATE_LEFT,	  /* the DEL succeeded; a part could not be undone yet */
+	CNI_STATE_UNDONE, /* nothing is left, and the runtime, which waits for an ADD, has not
+			     called DEL */
 } CniState;
 
 /* One NIC of an attachment. */
@@ -56,14 +57,14 @@ CniNic *cni_attachment_add_nic(CniAttachment *attachment);
 /* Returns "container/ifname/network", the key in the journal.  g_free(). */
 char *cni_attachment_key(const char *network, const char *container_id, const char *ifname);
 
-/* Returns the index of the first NIC, `from` or behind it, for which the IPAM plugin was called or is to
- * be called; the number of NICs if there is none. */
+/* Returns the index of the first NIC, `from` or behind it, for which the IPAM plugin was called or
+ * is to be called; the number of NICs if there is none. */
 guint cni_attachment_next_ipam(const CniAttachment *attachment, guint from);
 
 /* The NICs as one line of JSON.  cni_nics_parse() fails with RDMAD_ERROR_INVALID. */
 char *cni_nics_text(const CniAttachment *attachment);
 gboolean cni_nics_parse(CniAttachment *attachment, const char *text, GError **error);
 
-/* Returns TRUE only if the namespace is known to have ended: the path is unknown, does not exist, or
- * leads to another namespace or to none, or the attachment is of another boot. */
+/* Returns TRUE only if the namespace is known to have ended: the path is unknown, does not exist,
+ * or leads to another namespace or to none, or the attachment is of another boot. */
 gboolean cni_attachment_netns_is_gone(const CniAttachment *attachment, const char *boot);

@@ -115,8 +115,8 @@ static gboolean has_address(const CniView *pod, const RdmadStepAddress *wanted)
 	return FALSE;
 }
 
-/* The route of another NIC to the same place, which was there before, is as good in the main table.  Several
- * NICs may share one route, of which the view has one hop. */
+/* The route of another NIC to the same place, which was there before, is as good in the main table.
+ * Several NICs may share one route, of which the view has one hop. */
 static gboolean leads_the_same_way(const CniViewRoute *route, const RdmadStepRoute *wanted)
 {
 	if (route->hops > 1)
@@ -198,7 +198,8 @@ static gboolean interface_check(const CniViewLink *link, const char *mac, guint3
 			  mtu);
 }
 
-/* A later plugin of the chain may have changed an interface, and prevResult then has what it set. */
+/* A later plugin of the chain may have changed an interface, and prevResult then has what it
+ * set. */
 static gboolean interfaces_check(const CniOperation *op, GError **error)
 {
 	const char *text = op->attachment->result;

@@ -116,8 +116,9 @@ static void ipam_start(CniGc *gc)
 
 /* ---- the GC ---- */
 
-/* The IPAM plugin frees the leases of NICs that its list lacks, so an ADD that may get one is either in the
- * list or not running: those that run without an attachment end first, and later ones are held. */
+/* The IPAM plugin frees the leases of NICs that its list lacks, so an ADD that may get one is
+ * either in the list or not running: those that run without an attachment end first, and later ones
+ * are held. */
 gboolean cni_gc_holds(const CniGc *gc, const CniRequest *add)
 {
 	return gc->started && !g_hash_table_size(gc->awaited) && gc->request->ipam_type &&

@@ -34,6 +34,7 @@ void cni_journal_write(CniJournal *journal, CniAttachment *attachment, CniJourna
 		       gpointer data);
 /* Removes the attachment from the database, then from memory.  On failure it stays in both.
  *
- * An attachment that could not be written or removed is written with the next entry of any other. */
+ * An attachment that could not be written or removed is written with the next entry of any
+ * other. */
 void cni_journal_remove(CniJournal *journal, CniAttachment *attachment, CniJournalDone done,
 			gpointer data);

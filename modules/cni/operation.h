@@ -2,8 +2,8 @@
 /*
  * Operations: one ADD, DEL or CHECK from its request to its answer
  *
- * An ADD that fails, is cancelled by a DEL, or whose caller closed the connection, undoes its changes
- * before it ends.  The server retries an undo that fails.
+ * An ADD that fails, is cancelled by a DEL, or whose caller closed the connection, undoes its
+ * changes before it ends.  The server retries an undo that fails.
  */
 #pragma once
 
@@ -67,8 +67,8 @@ CniOperation *cni_operation_new_undo(Cni *cni, const CniAttachment *attachment, 
 void cni_operation_free(CniOperation *op);
 
 void cni_operation_start(CniOperation *op);
-/* Makes an ADD or CHECK fail, an ADD after it has undone its changes; one that waits fails when it is
- * started.  Other operations continue.  The operation may have ended when this returns. */
+/* Makes an ADD or CHECK fail, an ADD after it has undone its changes; one that waits fails when it
+ * is started.  Other operations continue.  The operation may have ended when this returns. */
 void cni_operation_cancel(CniOperation *op, const char *why);
 
 void cni_add_start(CniOperation *op);
@@ -88,8 +88,9 @@ void cni_check_start(CniOperation *op);
 GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, const char **missing);
 /* Returns whether the pod has, for each ended allocation, a later one of its container. */
 gboolean cni_slots_replace(Cni *cni, const CniRequest *request, const GPtrArray *ended);
-/* Runs cni_choose().  The operation holds references to the devices and the settings of the choices;
- * their slots are valid until the turn of the loop ends.  Errors as those of cni_choose(). */
+/* Runs cni_choose().  The operation holds references to the devices and the settings of the
+ * choices; their slots are valid until the turn of the loop ends.  Errors as those of
+ * cni_choose(). */
 GPtrArray *cni_slots_choose(CniOperation *op, const GArray *slots, GError **error);
 /* Counts the GIDs of the device of a choice.  The capacity comes from the look. */
 CniGids cni_slots_gids(Cni *cni, const CniChoice *choice);
@@ -107,9 +108,9 @@ CniGids cni_slots_gids(Cni *cni, const CniChoice *choice);
 typedef void (*CniUndoDone)(const GError *error, gpointer data);
 
 /* `netns`: of the pod, owned by the caller; -1: opened by the path of the attachment, if that
- * still leads to its namespace.  `keep`: the runtime has not called DEL, so that the attachment stays as
- * UNDONE as long as its namespace is there.  `*undo` is set until `done` is called, which may be before
- * this returns. */
+ * still leads to its namespace.  `keep`: the runtime has not called DEL, so that the attachment
+ * stays as UNDONE as long as its namespace is there.  `*undo` is set until `done` is called, which
+ * may be before this returns. */
 void cni_undo_start(Cni *cni, CniAttachment *attachment, int netns, gboolean keep, CniUndo **undo,
 		    CniUndoDone done, gpointer data);
 /* Frees an undo when the module ends, after its executor.  `done` is not called.  `undo` may be

@@ -63,7 +63,7 @@ void cni_result_merge(CniResult *result, const CniResult *own);
 
 /* Return texts for the standard output; g_free(). */
 char *cni_result_text(const CniResult *result, CniVersion version);
-/* CNI_ERROR_DECODE: the text is longer than a plugin may print.  An earlier plugin's result may grow when
- * it is written again. */
+/* CNI_ERROR_DECODE: the text is longer than a plugin may print.  An earlier plugin's result may
+ * grow when it is written again. */
 char *cni_result_answer(const CniResult *result, CniVersion version, GError **error);
 char *cni_error_text(const GError *problem, CniVersion version);

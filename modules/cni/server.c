@@ -172,9 +172,10 @@ static void leftover_add(CniServer *server, CniOperation *op)
 	schedule_soon(server);
 }
 
-/* Returns the milliseconds that ADDs still wait for an operation.  Each leftover gets a first try, so that an
- * ADD finds what that frees, but one that failed before or takes longer is left behind.  Until it ends, its
- * NICs are used in the journal, its IPAM plugin has its addresses, and operations of its container wait. */
+/* Returns the milliseconds that ADDs still wait for an operation.  Each leftover gets a first try,
+ * so that an ADD finds what that frees, but one that failed before or takes longer is left behind.
+ * Until it ends, its NICs are used in the journal, its IPAM plugin has its addresses, and
+ * operations of its container wait. */
 static guint leftover_ms(const CniOperation *op)
 {
 	const gint64 ms = (rdmad_now_us() - op->began_us) / 1000;
@@ -562,9 +563,10 @@ static const RdmadMessageOps peer_ops = { peer_message, peer_closed };
 
 /* ---- leftovers ---- */
 
-/* A DEL without an attachment has no effect, unless the attachment is being made: most are of a runtime whose
- * ADDs failed without rdmad.  A record of another boot or namespace than the current attachment belongs to an
- * earlier attachment.  A record without a boot, which earlier versions wrote, may be of this one. */
+/* A DEL without an attachment has no effect, unless the attachment is being made: most are of a
+ * runtime whose ADDs failed without rdmad.  A record of another boot or namespace than the current
+ * attachment belongs to an earlier attachment.  A record without a boot, which earlier versions
+ * wrote, may be of this one. */
 static gboolean spooled_has_effect(const CniServer *server, const CniMessage *read,
 				   const CniOperation *op)
 {

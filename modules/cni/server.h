@@ -6,7 +6,8 @@
  * run in parallel, up to `requests` ADDs and CHECKs at once.  A DEL waits only for operations of
  * its own container, and cancels the ADD of its attachment.  No ADD starts before each leftover, of
  * an earlier rdmad or in the spool, was tried once for up to some seconds, or while the spool or a
- * record cannot be read.  While the IPAM plugin of a network does a GC, no ADD of that network starts.
+ * record cannot be read.  While the IPAM plugin of a network does a GC, no ADD of that network
+ * starts.
  */
 #pragma once
 

@@ -33,9 +33,9 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 	guint place;
 
 	collect->unnamed |= !allocation->pod_name;
-	/* podresources lists no init containers, so an allocation without a container may be of a pod
-	 * that ended before it was listed, and whose slots this pod has now.  The other containers of
-	 * the pod have the slots that remain. */
+	/* podresources lists no init containers, so an allocation without a container may be of a
+	 * pod that ended before it was listed, and whose slots this pod has now.  The other
+	 * containers of the pod have the slots that remain. */
 	if (!cni_request_is_for(collect->request, allocation->pod_namespace,
 				allocation->pod_name) ||
 	    !allocation->container)
@@ -48,8 +48,8 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 	collect->held->pdata[place] = (gpointer)rdmad_allocation_ref(allocation);
 }
 
-/* Returns the last allocation of each resource of each container of the pod.  Sets `unnamed`, which may be
- * NULL, to whether the pod of an allocation is not known yet. */
+/* Returns the last allocation of each resource of each container of the pod.  Sets `unnamed`, which
+ * may be NULL, to whether the pod of an allocation is not known yet. */
 static GPtrArray *allocations_of(Cni *cni, const CniRequest *request, gboolean *unnamed)
 {
 	Collect collect = { request, NULL, FALSE };

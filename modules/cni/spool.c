@@ -65,7 +65,8 @@ static char **records_list(const char *directory, GError **error)
 	return g_strv_builder_end(records);
 }
 
-/* Returns whether open() has found a symbolic link, a socket or a device.  Other errors may pass. */
+/* Returns whether open() has found a symbolic link, a socket or a device.  Other errors may
+ * pass. */
 static gboolean is_no_file(int errnum)
 {
 	return errnum == ELOOP || errnum == ENXIO || errnum == ENODEV;
@@ -77,8 +78,8 @@ static gboolean refuse(const char *path, GError **error)
 	return FALSE;
 }
 
-/* RDMAD_ERROR_INVALID: not a file, truncated or damaged.  RDMAD_ERROR_NOT_FOUND: rdmad-cni has removed it.
- * RDMAD_ERROR_FAILED: a retry may succeed. */
+/* RDMAD_ERROR_INVALID: not a file, truncated or damaged.  RDMAD_ERROR_NOT_FOUND: rdmad-cni has
+ * removed it. RDMAD_ERROR_FAILED: a retry may succeed. */
 static gboolean record_read(const char *directory, const char *name, CniMessage *message,
 			    GError **error)
 {
@@ -162,7 +163,8 @@ static void states_change(CniSpool *spool, RecordState from, RecordState to)
 
 /* ---- records ---- */
 
-/* A record that could not be removed is one of a DEL that failed: it is tried again, but holds no ADD. */
+/* A record that could not be removed is one of a DEL that failed: it is tried again, but holds no
+ * ADD. */
 gboolean cni_spool_end(CniSpool *spool, const char *name, gboolean is_done)
 {
 	g_autoptr(GError) why = NULL;
@@ -275,7 +277,8 @@ static gboolean pass_end(CniSpool *spool)
 	return !spool->looked_at && !spool->unread;
 }
 
-/* A pass is one listing, which reads the whole directory, and some of its records in each turn of the loop. */
+/* A pass is one listing, which reads the whole directory, and some of its records in each turn of
+ * the loop. */
 gboolean cni_spool_is_read(CniSpool *spool)
 {
 	if (rdmad_event_armed(spool->turn) || rdmad_event_armed(spool->retry) ||

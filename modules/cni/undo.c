@@ -74,8 +74,8 @@ static void steps_forget(CniAttachment *attachment)
 	attachment->state = CNI_STATE_PLANNED;
 }
 
-/* A runtime repeats an ADD that the end of rdmad interrupted, also after the allocation has ended.  The
- * record alone shows then that the pod is not one without devices. */
+/* A runtime repeats an ADD that the end of rdmad interrupted, also after the allocation has ended.
+ * The record alone shows then that the pod is not one without devices. */
 static gboolean is_awaited(const CniUndo *undo)
 {
 	return undo->keep && undo->attachment->state != CNI_STATE_LEFT &&

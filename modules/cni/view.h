@@ -71,6 +71,6 @@ gboolean cni_view_address_is_kept(const RdmadStepAddress *address, const char *l
 /* Returns the gateway of a route over the link that is in the network of `ip`; unset: none. */
 RdmadIp cni_view_gateway(const CniView *view, const char *link, const RdmadIp *ip);
 gboolean cni_view_has_default_route(const CniView *view, int family);
-/* Returns whether a default route of the link has the lowest metric of all those of links that do not move.
- * One by router advertisement counts only if the host has no other, in either family. */
+/* Returns whether a default route of the link has the lowest metric of all those of links that do
+ * not move. One by router advertisement counts only if the host has no other, in either family. */
 gboolean cni_view_is_way_out(const CniView *view, int family, const char *link);

@@ -49,7 +49,8 @@ typedef struct {
 	json_t *rows;
 } Rows;
 
-/* Returns why slots of a selected device are unhealthy, or why it is healthy and at rest, or NULL. */
+/* Returns why slots of a selected device are unhealthy, or why it is healthy and at rest, or
+ * NULL. */
 static const char *state_in(const Rows *rows, const char *name)
 {
 	const char *problem = NULL, *rest = NULL;

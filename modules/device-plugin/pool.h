@@ -4,12 +4,13 @@
  *
  * It has no clock, no loop and no kubelet: the same input always gives the same list of slots.
  *
- * - In mode shared with `count_per = "pool"` the slots of `count` are spread over the devices; the first
- *   devices get the remainder.
+ * - In mode shared with `count_per = "pool"` the slots of `count` are spread over the devices; the
+ * first devices get the remainder.
  * - A slot that is held is listed as long as it is held and keeps its device; others make room for
  *   it.  So no allocated slot vanishes when a device is added or the configuration changes.
- * - A slot that is not held is withheld, and unhealthy for kubelet, while its device has a holder that excludes
- *   another one: an exclusive device may still be held under the former name or mode of its resource.
+ * - A slot that is not held is withheld, and unhealthy for kubelet, while its device has a holder
+ * that excludes another one: an exclusive device may still be held under the former name or mode of
+ * its resource.
  * - A device that leaves stays listed as unhealthy for `forget_us`, and its share is not given to
  *   the others in that time: reloading a driver moves no slot.  After that only its held slots
  *   stay.
@@ -37,7 +38,7 @@ typedef struct {
 	gint64 gone_us;		/* when the device was last present */
 	Health health;
 	const RdmadAllocation *rival; /* the holder that excludes others; NULL: none, or absent */
-	char *withheld; /* "held by ml/train-0 as rdma/rail": why slots are withheld; NULL: none is */
+	char *withheld; /* "held by ml/train-0 as rdma/rail": why slots are withheld; NULL: none */
 	const char *reported_problem; /* as of the last pool_take_news() */
 	gboolean reported_withheld;   /* likewise */
 	guint share;		      /* number of slots that it gets of the pool */
@@ -94,8 +95,8 @@ ResourceSettings *pool_settings(const Pool *pool);
 gint64 pool_update(Pool *pool, const PoolView *view);
 
 typedef enum { POOL_NEWS_HEALTH, POOL_NEWS_WITHHELD } PoolNews;
-/* Calls `fn` for each change of a device since the last call.  A new device counts as healthy, and free,
- * before. */
+/* Calls `fn` for each change of a device since the last call.  A new device counts as healthy, and
+ * free, before. */
 void pool_take_news(Pool *pool, void (*fn)(const PoolDevice *device, PoolNews news, gpointer data),
 		    gpointer data);
 

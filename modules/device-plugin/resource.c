@@ -218,7 +218,8 @@ static gboolean lacks_slot(const Resource *resource, const RdmadAllocation *allo
 	return FALSE;
 }
 
-/* A holder under the resource's own name changes nothing, unless other slots of the device are withheld. */
+/* A holder under the resource's own name changes nothing, unless other slots of the device are
+ * withheld. */
 static gboolean has_other_rival(const Resource *resource, const RdmadAllocation *allocation)
 {
 	const gboolean is_ours = g_str_equal(allocation->resource, resource_name(resource));

@@ -33,8 +33,8 @@ void resource_configure(Resource *resource, ResourceSettings *settings);
 /* Updates the devices and the allocations, and sends kubelet the list if it changed.  `plugin` has
  * the delays.  Returns as pool_update(). */
 gint64 resource_update(Resource *resource, GArray *members, const PluginSettings *plugin);
-/* Returns whether an update is needed for this allocation: the list lacks one of its slots, or it changes
- * who excludes others from a device. */
+/* Returns whether an update is needed for this allocation: the list lacks one of its slots, or it
+ * changes who excludes others from a device. */
 gboolean resource_is_outdated_by(const Resource *resource, const RdmadAllocation *allocation);
 /* Handles a change in kubelet's directories; the first call starts the registration. */
 void resource_kubelet_changed(Resource *resource);
@@ -58,8 +58,8 @@ void resource_count(const Resource *resource, ResourceCounts *counts);
 /* Returns the reason why kubelet does not watch the resource, for people (g_free()); NULL: it
  * does. */
 char *resource_problem(const Resource *resource);
-/* Returns FALSE if the resource does not have the device; `problem` as pool_device_problem(), `rest` NULL with
- * it. */
+/* Returns FALSE if the resource does not have the device; `problem` as pool_device_problem(),
+ * `rest` NULL with it. */
 gboolean resource_device_health(const Resource *resource, const char *id, const char **problem,
 				const char **rest);
 void resource_doctor(const Resource *resource, struct json_t *findings);

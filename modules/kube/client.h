@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests to the API server.  Each uses the current token, and is sent once more if the server
- * rejects a token that was replaced meanwhile.  The client counts the requests and keeps the last error.
+ * rejects a token that was replaced meanwhile.  The client counts the requests and keeps the last
+ * error.
  *
- * The state of the API server is that of the problems: each is the error of something that is requested
- * again until it succeeds, and is over as soon as it is not due any more.
+ * The state of the API server is that of the problems: each is the error of something that is
+ * requested again until it succeeds, and is over as soon as it is not due any more.
  */
 #pragma once
 
@@ -31,7 +32,8 @@ typedef struct {
 	const char *method;
 	/* Called for each line; NULL: the whole response is one object. */
 	void (*line)(const char *line, gsize length, gpointer data);
-	/* Called when the response begins, with a status of 2xx, before the first line.  May be NULL. */
+	/* Called when the response begins, with a status of 2xx, before the first line.  May be
+	 * NULL. */
 	void (*begun)(gpointer data);
 	/* Called once, after the call was freed. */
 	void (*done)(const KubeResult *result, gpointer data);
@@ -51,8 +53,8 @@ KubeCall *kube_client_watch(KubeClient *client, const KubeCallClass *klass, cons
 /* Cancels a call, without callbacks.  `call` may be NULL. */
 void kube_call_cancel(KubeCall *call);
 
-/* Returns the delay after `failures` consecutive failures, from 1: doubled with each up to `retry_max`,
- * half of it random, and at least what the server requests. */
+/* Returns the delay after `failures` consecutive failures, from 1: doubled with each up to
+ * `retry_max`, half of it random, and at least what the server requests. */
 guint kube_client_back_off_ms(const KubeClient *client, guint failures, guint retry_after_ms);
 
 /* ---- problems ---- */
@@ -65,7 +67,8 @@ void kube_problem_set(KubeProblem *problem, guint status, const GError *error);
 void kube_problem_clear(KubeProblem *problem);
 /* Returns the error of the last request, borrowed; NULL: there is no problem. */
 const char *kube_problem_text(const KubeProblem *problem);
-/* Adds a finding if there is a problem.  `without_right` is the advice if the server denies the request. */
+/* Adds a finding if there is a problem.  `without_right` is the advice if the server denies the
+ * request. */
 void kube_problem_doctor(const KubeProblem *problem, const char *subject, const char *without_right,
 			 json_t *findings);
 

@@ -260,8 +260,8 @@ static const KubeCallClass patch_class = { .verb = "patch",
 					   .method = "PATCH",
 					   .done = record_sent };
 
-/* As kubelet does, the Node's name is its UID here: each version of `kubectl describe node` looks for that.
- * `kubectl events --for` looks for the apiVersion. */
+/* As kubelet does, the Node's name is its UID here: each version of `kubectl describe node` looks
+ * for that. `kubectl events --for` looks for the apiVersion. */
 static json_t *record_about(const KubeEvents *events, const Record *record)
 {
 	const char *node = events->settings->node;
@@ -337,8 +337,9 @@ static void record_set_uid(Record *record, const char *uid)
 	record->uid = g_strdup(uid);
 }
 
-/* Without its UID the Event of a pod that does not exist, or that RBAC hides, is still in `kubectl get
- * events`.  After an error that may pass the record, which is still due, waits for its next turn. */
+/* Without its UID the Event of a pod that does not exist, or that RBAC hides, is still in `kubectl
+ * get events`.  After an error that may pass the record, which is still due, waits for its next
+ * turn. */
 static void pod_got(const KubeResult *result, gpointer data)
 {
 	KubeEvents *events = data;
@@ -366,8 +367,8 @@ static Record *record_due(KubeEvents *events)
 	return NULL;
 }
 
-/* Sends one Event; its record goes behind the others, so that each gets its turn.  Its pod is asked for
- * each time, because another may have the name by now. */
+/* Sends one Event; its record goes behind the others, so that each gets its turn.  Its pod is asked
+ * for each time, because another may have the name by now. */
 static void events_next(KubeEvents *events)
 {
 	Record *record;

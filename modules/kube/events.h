@@ -2,8 +2,8 @@
 /*
  * Events on pods and on the Node, from entries of the event log about them
  *
- * Entries of one kind about one pod, device and resource, each within ten minutes of the one before,
- * are one Event with a count.  At most one Event is sent each `event_interval`.
+ * Entries of one kind about one pod, device and resource, each within ten minutes of the one
+ * before, are one Event with a count.  At most one Event is sent each `event_interval`.
  */
 #pragma once
 

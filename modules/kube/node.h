@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node's own Node object: each label that the patterns of the configuration select is the attribute
- * "label:<name>". */
+/* The node's own Node object: each label that the patterns of the configuration select is the
+ * attribute "label:<name>". */
 #pragma once
 
 #include "client.h"
@@ -11,7 +11,8 @@ typedef struct KubeNode KubeNode;
 KubeNode *kube_node_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
 			void (*changed)(gpointer data), gpointer data);
 void kube_node_free(KubeNode *node);
-/* Restarts the watch with the current settings.  The attributes stay until the watch has the Node. */
+/* Restarts the watch with the current settings.  The attributes stay until the watch has the
+ * Node. */
 void kube_node_reload(KubeNode *node);
 
 /* Updates the Node from the response to another request. */

@@ -33,9 +33,9 @@ gboolean kube_version_is_newer(const char *version, const char *than);
 GHashTable *kube_object_map(const json_t *object, const char *key);
 
 /* Sets the error of a response with another status than 2xx: RDMAD_ERROR_NOT_FOUND for 404,
- * RDMAD_ERROR_GONE for 410 and for a namespace that is being deleted, RDMAD_ERROR_UNAVAILABLE for 408,
- * 429 and 5xx, RDMAD_ERROR_FAILED for others.  Returns FALSE. */
+ * RDMAD_ERROR_GONE for 410 and for a namespace that is being deleted, RDMAD_ERROR_UNAVAILABLE for
+ * 408, 429 and 5xx, RDMAD_ERROR_FAILED for others.  Returns FALSE. */
 gboolean kube_status_error(guint status, const char *body, gsize size, GError **error);
-/* Returns whether a response with such an error is about the requested object, and neither about the
- * server nor about permissions. */
+/* Returns whether a response with such an error is about the requested object, and neither about
+ * the server nor about permissions. */
 gboolean kube_status_is_of_object(guint status, const GError *error);

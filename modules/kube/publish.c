@@ -13,9 +13,9 @@
 #define KEY_MAX	     63u /* maximum length of a label's name and value */
 #define MODE_PREFIX  "mode:"
 #define LAYER_PREFIX "link-layer."
-#define OWNED	     "rdmad.io/labels" /* the annotation: names of our labels, with blanks between them */
-/* Turns of the loop from a label of the Node to the mode that follows it: the watchers of the label's
- * attribute, those of the mode's, and one because timers of one turn have no order. */
+#define OWNED	     "rdmad.io/labels" /* the annotation: our labels' names, with blanks between */
+/* Turns of the loop from a label of the Node to the mode that follows it: the watchers of the
+ * label's attribute, those of the mode's, and one because timers of one turn have no order. */
 #define SETTLE_TURNS 3u
 
 struct KubePublish {
@@ -161,8 +161,8 @@ static void device_count(Wanted *all, const RdmadDevice *device)
 	}
 }
 
-/* Keeps the labels for link layers on the Node, also those with a former prefix: the layers of a device that
- * was away at the start are unknown. */
+/* Keeps the labels for link layers on the Node, also those with a former prefix: the layers of a
+ * device that was away at the start are unknown. */
 static void layers_keep(const Wanted *all)
 {
 	const KubeNode *node = all->publish->node;
@@ -254,7 +254,8 @@ static void patch_done(const KubeResult *result, gpointer data)
 	 * repeated. */
 	if (result->object)
 		kube_node_update(publish->node, result->object);
-	/* The watch may have shown meanwhile that a lost response was to a request that took effect. */
+	/* The watch may have shown meanwhile that a lost response was to a request that took
+	 * effect. */
 	publish_soon(publish);
 }
 

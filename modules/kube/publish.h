@@ -7,9 +7,9 @@
  *	<prefix>rails = "8"
  *	<prefix>mode.<resource> = "exclusive"
  *
- * They count devices that are away, too.  The annotation rdmad.io/labels of the Node lists their names: a
- * listed label that is not wanted any more, for example because the prefix is another one, is removed.
- * Other labels, below the prefix too, are not changed.
+ * They count devices that are away, too.  The annotation rdmad.io/labels of the Node lists their
+ *names: a listed label that is not wanted any more, for example because the prefix is another one,
+ *is removed. Other labels, below the prefix too, are not changed.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ void kube_publish_doctor(const KubePublish *publish, json_t *findings);
 /* Returns the name of the label for the mode of a resource: "mode.rdma.hca" for "rdma/hca";
  * g_free(). */
 char *kube_publish_mode_key(const char *resource);
-/* Returns the patch of the Node; NULL: none is due.  `prefix` NULL: only labels that the annotation `owned`
- * lists are ours.  `labels`, the Node's, and `wanted` are tables name -> value. */
+/* Returns the patch of the Node; NULL: none is due.  `prefix` NULL: only labels that the annotation
+ * `owned` lists are ours.  `labels`, the Node's, and `wanted` are tables name -> value. */
 json_t *kube_publish_patch(const char *prefix, GHashTable *labels, const char *owned,
 			   GHashTable *wanted);

@@ -34,5 +34,6 @@ void kube_watch_update(KubeWatch *watch, const json_t *object);
 double kube_watch_age(const KubeWatch *watch);
 /* {"state", "resource_version", "age", "error"} */
 json_t *kube_watch_status(const KubeWatch *watch);
-/* Returns the problem of the requests: it is over when a line comes, or a watch has lasted five seconds. */
+/* Returns the problem of the requests: it is over when a line comes, or a watch has lasted five
+ * seconds. */
 const KubeProblem *kube_watch_problem(const KubeWatch *watch);

@@ -23,7 +23,8 @@ void collector_free(Collector *collector);
 /* Changes the settings.  Drops devices that are no longer selected; readings of others complete. */
 void collector_configure(Collector *collector, const MetricsSettings *settings);
 
-/* Called once, from the top of the loop; the handle is invalid from then on.  `snapshot` is borrowed. */
+/* Called once, from the top of the loop; the handle is invalid from then on.  `snapshot` is
+ * borrowed. */
 typedef void (*CollectorFunc)(Snapshot *snapshot, gpointer data);
 CollectorRequest *collector_request(Collector *collector, guint deadline_ms, CollectorFunc fn,
 				    gpointer data);

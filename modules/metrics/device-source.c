@@ -151,7 +151,8 @@ const RdmadDevice *device_source_device(const DeviceSource *source)
 	return source->device;
 }
 
-/* A reading may have lasted for hours, and what the inventory knew at its start was exposed since. */
+/* A reading may have lasted for hours, and what the inventory knew at its start was exposed
+ * since. */
 static void source_update_sample(const DeviceSource *source, DeviceSample *sample)
 {
 	if (sample->device->index != source->device->index)

@@ -2,8 +2,8 @@
 /*
  * Device source: the readings of one device, one at a time
  *
- * It keeps the reader's state across changes of the device in the inventory.  A reloaded driver, and
- * other parts to read, get a new reader.
+ * It keeps the reader's state across changes of the device in the inventory.  A reloaded driver,
+ * and other parts to read, get a new reader.
  */
 #pragma once
 
@@ -28,8 +28,8 @@ void device_source_free(DeviceSource *source);
 /* Updates the device, which must be the same one, and the settings for the next reading. */
 void device_source_follow(DeviceSource *source, const RdmadDevice *device);
 const RdmadDevice *device_source_device(const DeviceSource *source);
-/* Gives a sample that is not published yet the device as it is now, and keeps its pod names for the next reading
- * of any source. */
+/* Gives a sample that is not published yet the device as it is now, and keeps its pod names for the
+ * next reading of any source. */
 void device_source_accept(DeviceSource *source, DeviceSample *sample);
 
 /* One reading, which may outlive its source.  The previous one of the source must have ended. */

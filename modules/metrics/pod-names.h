@@ -20,9 +20,10 @@ void pod_names_unref(PodNames *names);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PodNames, pod_names_unref)
 
 /*
- * Returns a reference to `old` if it has `uid` or did not find it less than ten seconds ago, otherwise
- * to a new table of at most 4096 pods.  `old` may be NULL; `now_us` is monotonic.  An unreadable
- * directory counts as empty; after an error that may pass (EMFILE, ...) it returns `old`.
+ * Returns a reference to `old` if it has `uid` or did not find it less than ten seconds ago,
+ * otherwise to a new table of at most 4096 pods.  `old` may be NULL; `now_us` is monotonic.  An
+ * unreadable directory counts as empty; after an error that may pass (EMFILE, ...) it returns
+ * `old`.
  */
 PodNames *pod_names_follow(PodNames *old, const char *directory, const char *uid, gint64 now_us);
 

@@ -23,6 +23,6 @@ struct json_t *scrapes_status(const Scrapes *scrapes);
 /* Adds findings for `rdmad doctor`. */
 void scrapes_doctor(const Scrapes *scrapes, struct json_t *findings);
 
-/* Returns the time for reading the devices: the scraper's timeout in `header`, less a margin for the
- * response.  `default_ms`: `header` is NULL or invalid. */
+/* Returns the time for reading the devices: the scraper's timeout in `header`, less a margin for
+ * the response.  `default_ms`: `header` is NULL or invalid. */
 guint scrapes_deadline_ms(const char *header, guint default_ms);

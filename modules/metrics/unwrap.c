@@ -137,8 +137,8 @@ static gboolean group_is_unread(const Past *past, const RdmadReading *reading)
 	return FALSE;
 }
 
-/* Returns the states of the counters of `reading`, in its order, taken from `before` or new.  Those of
- * groups that could not be read follow. */
+/* Returns the states of the counters of `reading`, in its order, taken from `before` or new.  Those
+ * of groups that could not be read follow. */
 static GArray *past_follow(GArray *before, const RdmadReading *reading, UnwrapWidth width,
 			   const char *driver)
 {

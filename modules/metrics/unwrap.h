@@ -3,9 +3,9 @@
  * Unwrap: drivers' counters of up to 32 bits, extended to 64 bits
  *
  * A counter that is smaller than before has wrapped, or was reset.  It counts as reset if a wrap
- * would mean an advance of more than three quarters of its range, if a counter of its group and port
- * that cannot wrap decreased, or if at least three of them, and three quarters of those that were not
- * 0, decreased.  After a reset the value is the raw one.
+ * would mean an advance of more than three quarters of its range, if a counter of its group and
+ * port that cannot wrap decreased, or if at least three of them, and three quarters of those that
+ * were not 0, decreased.  After a reset the value is the raw one.
  */
 #pragma once
 

@@ -224,8 +224,8 @@ static gboolean hex_address(const char *text, guint8 raw[16])
 	return TRUE;
 }
 
-/* "20010db8000000000000000000000007 02 40 00 80     eth0": index, prefix, scope, flags.  The address of a
- * failed duplicate detection is another host's. */
+/* "20010db8000000000000000000000007 02 40 00 80     eth0": index, prefix, scope, flags.  The
+ * address of a failed duplicate detection is another host's. */
 static gboolean if_inet6_line(char *line, gpointer data, GError **error)
 {
 	guint8 raw[16];
@@ -306,7 +306,8 @@ static guint line_fields(char *line, char **fields, guint max)
 	return n;
 }
 
-/* net/ipv4/fib_trie.c fib_route_seq_show(): Iface Destination Gateway Flags RefCnt Use Metric Mask. */
+/* net/ipv4/fib_trie.c fib_route_seq_show(): Iface Destination Gateway Flags RefCnt Use Metric
+ * Mask. */
 static gboolean route_line(char *line, gpointer data, GError **error)
 {
 	char *fields[8];

@@ -133,8 +133,8 @@ static GArray *container_files(const NcclContainer *container, const NcclSetting
 	return files;
 }
 
-/* Returns FALSE if the write must be retried.  A missing directory is no problem: the allocation is about
- * to end, or the module that makes the directory logs why it is missing. */
+/* Returns FALSE if the write must be retried.  A missing directory is no problem: the allocation is
+ * about to end, or the module that makes the directory logs why it is missing. */
 static gboolean container_write(NcclContainer *container, const NcclSettings *settings,
 				const char *run_dir, const char *id)
 {

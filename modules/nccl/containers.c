@@ -174,8 +174,8 @@ static void readiness_visit(const RdmadAllocation *allocation, gpointer data)
 			 (!container->look || !nccl_look_is_running(container->look));
 }
 
-/* Returns whether the files of all allocations of its pod are written: an init container may have the
- * same slots, and only kubelet knows which of the two starts. */
+/* Returns whether the files of all allocations of its pod are written: an init container may have
+ * the same slots, and only kubelet knows which of the two starts. */
 static gboolean pod_is_ready(const NcclContainers *containers, const RdmadAllocation *starting)
 {
 	Readiness readiness = { containers, starting, TRUE };

@@ -2,9 +2,10 @@
 /*
  * Moved devices: what stays true of a device that module cni moved into a pod
  *
- * With exclusive RDMA namespaces such a device leaves the inventory, and its attachment has only its
- * name, its addresses and the index of a GID.  Its last snapshot is kept without GIDs and interfaces,
- * which the namespace changes, in the database too, until no allocation holds the device.
+ * With exclusive RDMA namespaces such a device leaves the inventory, and its attachment has only
+ * its name, its addresses and the index of a GID.  Its last snapshot is kept without GIDs and
+ * interfaces, which the namespace changes, in the database too, until no allocation holds the
+ * device.
  */
 #pragma once
 

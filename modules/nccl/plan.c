@@ -42,8 +42,8 @@ void nccl_plan_free(NcclPlan *plan)
 	g_free(plan);
 }
 
-/* Device and interface names come from outside, and the text is written to terminals, and to files that
- * shells and NCCL read line by line. */
+/* Device and interface names come from outside, and the text is written to terminals, and to files
+ * that shells and NCCL read line by line. */
 char *nccl_plan_line(char *text)
 {
 	char *valid = g_utf8_make_valid(text, -1);
@@ -152,8 +152,8 @@ static NcclGidReason port_gid_reason(const NcclView *view, const NcclPolicy *pol
 	return nearest;
 }
 
-/* A RoCE port without a GID is a rail that the job would miss if it was allocated; otherwise, and beside
- * InfiniBand, it is a port that was not set up. */
+/* A RoCE port without a GID is a rail that the job would miss if it was allocated; otherwise, and
+ * beside InfiniBand, it is a port that was not set up. */
 static gboolean plan_has_gids(NcclPlan *plan, const NcclView *view, const NcclPolicy *policy)
 {
 	for (guint i = plan->n_selected; i < plan->rails->len; i++) {
@@ -185,8 +185,8 @@ static const NcclRail *first_selected(const NcclPlan *plan, RdmadLinkLayer layer
 	return NULL;
 }
 
-/* Decides the link layer of the whole plan.  An Ethernet port without a usable GID is not selected, and
- * so does not compete with InfiniBand, which needs no GID. */
+/* Decides the link layer of the whole plan.  An Ethernet port without a usable GID is not selected,
+ * and so does not compete with InfiniBand, which needs no GID. */
 static gboolean plan_has_one_link_layer(NcclPlan *plan)
 {
 	const NcclRail *infiniband = first_selected(plan, RDMAD_LINK_LAYER_INFINIBAND);
@@ -230,8 +230,8 @@ static gboolean rail_may_have_gids(const NcclView *view, const NcclRail *rail)
 	return FALSE;
 }
 
-/* Returns the number of rails without a GID that are ports to use nevertheless: all of them, or those
- * whose tables are unknown. */
+/* Returns the number of rails without a GID that are ports to use nevertheless: all of them, or
+ * those whose tables are unknown. */
 static guint plan_select_without_gids(NcclPlan *plan, const NcclView *view, gboolean all)
 {
 	guint n = 0;

@@ -49,8 +49,8 @@ typedef struct {
 	const RdmadGid *gid;	/* the best one; NULL: none, or InfiniBand */
 } NcclRail;
 
-/* Returns a GArray of NcclRail: all ports, selected ones first, in the order of rdmad_nics_compare().
- * g_array_unref() */
+/* Returns a GArray of NcclRail: all ports, selected ones first, in the order of
+ * rdmad_nics_compare(). g_array_unref() */
 GArray *nccl_rails_choose(const NcclView *view, const NcclPolicy *policy);
 
 NcclGidReason nccl_rail_judge_gid(const NcclView *view, const NcclPolicy *policy,

@@ -49,7 +49,8 @@ typedef struct {
 	guint n;
 } HcaList;
 
-/* "name", "name:port", and since 2.30 "name:port:rail:plane"; an entry without a name is skipped. */
+/* "name", "name:port", and since 2.30 "name:port:rail:plane"; an entry without a name is
+ * skipped. */
 static void hca_entry_parse(HcaList *list, const char *text, guint minor)
 {
 	g_auto(GStrv) parts = g_strsplit(text, ":", 3);

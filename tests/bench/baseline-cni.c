@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The baseline of a CNI plugin: one process that makes the same changes as a shared NIC with an address, or
- * as an exclusive one with its own, and writes nothing down.
+ * The baseline of a CNI plugin: one process that makes the same changes as a shared NIC with an
+ * address, or as an exclusive one with its own, and writes nothing down.
  *
  * usage: baseline-cni ADD|DEL NETNS NIC ADDRESS [exclusive]
  */

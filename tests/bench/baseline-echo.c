@@ -4,9 +4,9 @@
  *
  * The least that a gRPC server can do: bare nghttp2 on one connection at a time, which answers any
  * request with the bytes of a file.  No limits, no checks, no loop: the baseline for comparisons.
- * With directories, the least that Allocate can do: a row is in rdmad's database in STATE-DIR, by its
- * own statement, and a directory with two files has its name in RUN-DIR before the answer leaves; the
- * text of one of them, a line of a log and the next directory follow it.
+ * With directories, the least that Allocate can do: a row is in rdmad's database in STATE-DIR, by
+ * its own statement, and a directory with two files has its name in RUN-DIR before the answer
+ * leaves; the text of one of them, a line of a log and the next directory follow it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,11 @@
 /*
  * baseline-scrape ROOT TEXT-FILE KEPT [netdevs]
  *
- * The least that an exporter can do: it waits for a request, reads the files of all counters and states, and
- * answers with the lines of a file, in which the contents of the files take the place of the numbers.  KEPT
- * files stay open; others are opened by their names below their directory.  No loop, no threads, no checks, one
- * connection: the baseline for comparisons.  Text and compressor keep their memory.  Prints its port.
+ * The least that an exporter can do: it waits for a request, reads the files of all counters and
+ * states, and answers with the lines of a file, in which the contents of the files take the place
+ * of the numbers.  KEPT files stay open; others are opened by their names below their directory. No
+ * loop, no threads, no checks, one connection: the baseline for comparisons.  Text and compressor
+ * keep their memory.  Prints its port.
  */
 #include <errno.h>
 #include <fcntl.h>

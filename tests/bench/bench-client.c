@@ -2,10 +2,10 @@
 /*
  * bench-client SOCKET METHOD REQUESTS-FILE COUNT[@CALLERS][+PAUSE] [REPLY-FILE]
  *
- * Calls a unary method COUNT times, on one connection, each of CALLERS (1) one call after the other and
- * PAUSE (0) milliseconds between them, with the messages of a file in turn (each behind its length, 4 bytes
- * big-endian), and prints {"p50_us", "p99_us", "calls_per_s"}.  The same client for every server that is
- * compared.
+ * Calls a unary method COUNT times, on one connection, each of CALLERS (1) one call after the other
+ * and PAUSE (0) milliseconds between them, with the messages of a file in turn (each behind its
+ * length, 4 bytes big-endian), and prints {"p50_us", "p99_us", "calls_per_s"}.  The same client for
+ * every server that is compared.
  */
 #include <rdmad/grpc.h>
 #include <rdmad/loop.h>

@@ -2,11 +2,11 @@
 /*
  * bench-counters ROOT ROUNDS
  *
- * The CPU time that the counters and states of all devices take to read, and that the same files take that
- * are only opened by their absolute path, read and closed.  Prints {"ports", "files", "kept", "reader_us",
- * "unkept_us", "first_us", "baseline_us", "sysfs_kept_us", "sysfs_us"}, medians of rounds that alternate; "kept":
- * files that stay open; "unkept": by readers that keep none; "first": by readers that know nothing yet;
- * "sysfs": a file of this machine's own sysfs.
+ * The CPU time that the counters and states of all devices take to read, and that the same files
+ * take that are only opened by their absolute path, read and closed.  Prints {"ports", "files",
+ * "kept", "reader_us", "unkept_us", "first_us", "baseline_us", "sysfs_kept_us", "sysfs_us"},
+ * medians of rounds that alternate; "kept": files that stay open; "unkept": by readers that keep
+ * none; "first": by readers that know nothing yet; "sysfs": a file of this machine's own sysfs.
  */
 #include <rdmad/counters.h>
 #include <rdmad/device.h>

@@ -2,10 +2,10 @@
 /*
  * Starts commands all at once and tells how long each took, from its exec to its exit
  *
- * All processes are there before the first exec, so that none is measured while others are being made.  On standard
- * input for each command: three 32-bit numbers (arguments, variables, bytes of input), then the arguments and
- * variables, each ended by a NUL, and the input.  Prints a line for each: exit status, microseconds, those of them that
- * it and its children had a CPU.
+ * All processes are there before the first exec, so that none is measured while others are being
+ * made.  On standard input for each command: three 32-bit numbers (arguments, variables, bytes of
+ * input), then the arguments and variables, each ended by a NUL, and the input.  Prints a line for
+ * each: exit status, microseconds, those of them that it and its children had a CPU.
  */
 #include <err.h>
 #include <stdint.h>

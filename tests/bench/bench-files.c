@@ -2,9 +2,10 @@
 /*
  * bench-files ROOT [netdevs]
  *
- * For each line of its input the CPU time, in microseconds, that it takes to open the files of all counters and
- * states by their absolute paths, to read and to close them.  It waits meanwhile, so that the baseline of a
- * scrape can be measured after the same pause as the scrape.  The first line has the number of files.
+ * For each line of its input the CPU time, in microseconds, that it takes to open the files of all
+ * counters and states by their absolute paths, to read and to close them.  It waits meanwhile, so
+ * that the baseline of a scrape can be measured after the same pause as the scrape.  The first line
+ * has the number of files.
  */
 #include <stdio.h>
 

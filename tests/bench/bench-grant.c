@@ -3,8 +3,9 @@
  * bench-grant STATE-DIR SLOTS-FILE
  *
  * Grants an allocation for each slot (one a line), as Allocate does, and nothing around it; prints
- * {"p50_us", "p99_us"} of rdmad_allocations_grant(), and "directory_us", which is what the kernel takes for the
- * directory of an allocation: made with two files, renamed.  Also how a benchmark fills a database.
+ * {"p50_us", "p99_us"} of rdmad_allocations_grant(), and "directory_us", which is what the kernel
+ * takes for the directory of an allocation: made with two files, renamed.  Also how a benchmark
+ * fills a database.
  */
 #include <stdio.h>
 #include <string.h>

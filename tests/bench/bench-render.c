@@ -2,8 +2,9 @@
 /*
  * bench-render PORTS ROUNDS
  *
- * How long the text of one scrape takes to make from readings that are there already, for devices that
- * count what mlx5 counts; how long its bytes take to copy; and what gzip costs and saves.  Prints
+ * How long the text of one scrape takes to make from readings that are there already, for devices
+ * that count what mlx5 counts; how long its bytes take to copy; and what gzip costs and saves.
+ * Prints
  * {"series", "bytes", "render_us", "copy_us", "gzip_us", "gzip_bytes"}, medians of rounds.
  */
 #include <stdio.h>

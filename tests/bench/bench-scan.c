@@ -2,10 +2,12 @@
 /*
  * bench-scan ROOT ROUNDS
  *
- * How long rdmad_scan_sysfs() takes, and how long the same files take that are only opened, read and
- * closed: the linker hands each open of the scan, and each link that it reads, to this program first
- * (--wrap), which writes it down and plays the list again.  Prints {"devices", "opens", "scan_us", "scan_cpu_us", "reads_us",
- * "reads_cpu_us"}, medians of rounds that alternate; "cpu": CPU time of all threads.
+ * How long rdmad_scan_sysfs() takes, and how long the same files take that are only opened, read
+ * and closed: the linker hands each open of the scan, and each link that it reads, to this program
+ * first
+ * (--wrap), which writes it down and plays the list again.  Prints {"devices", "opens", "scan_us",
+ * "scan_cpu_us", "reads_us", "reads_cpu_us"}, medians of rounds that alternate; "cpu": CPU time of
+ * all threads.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream of netlink messages, as a socket gives it, through every parser.  The seeds were recorded
- * from kernel 6.12 with soft-RoCE devices and netdevsim. */
+/* A stream of netlink messages, as a socket gives it, through every parser.  The seeds were
+ * recorded from kernel 6.12 with soft-RoCE devices and netdevsim. */
 #include <netlink/msg.h>
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values and paths of sysfs: rejected ones change nothing, accepted ones are within their bounds. */
+/* Values and paths of sysfs: rejected ones change nothing, accepted ones are within their
+ * bounds. */
 #include <stdint.h>
 #include <string.h>
 

@@ -2,9 +2,9 @@
 /*
  * usage: http-server SOCKET PORT [WEB-CONFIG DIRECTORY]
  *
- * The HTTP server alone, for test-http.py and test-web.py: a control socket with at most 8 connections and
- * the same on 127.0.0.1:PORT, by WEB-CONFIG, with the parts from DIRECTORY.  Says "ready" and serves until
- * SIGINT; ends with 1 and the reason when it cannot.
+ * The HTTP server alone, for test-http.py and test-web.py: a control socket with at most 8
+ * connections and the same on 127.0.0.1:PORT, by WEB-CONFIG, with the parts from DIRECTORY.  Says
+ * "ready" and serves until SIGINT; ends with 1 and the reason when it cannot.
  */
 #include <rdmad/http.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plain program's way to a port's state: a thread that waits for messages of rtnetlink about links and
- * for events of verbs, and queries the port after each */
+/* A plain program's way to a port's state: a thread that waits for messages of rtnetlink about
+ * links and for events of verbs, and queries the port after each */
 #pragma once
 
 #include <glib.h>

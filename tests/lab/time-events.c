@@ -2,12 +2,13 @@
 /*
  * time-events PLUGIN-SOCKET DEVICE NETNS INTERFACE ROUNDS
  *
- * Watches a resource as kubelet does, takes INTERFACE, the far end of the cable of DEVICE, down and up again
- * ROUNDS times in the namespace NETNS, and prints two times of each change, from the call that makes it:
+ * Watches a resource as kubelet does, takes INTERFACE, the far end of the cable of DEVICE, down and
+ * up again ROUNDS times in the namespace NETNS, and prints two times of each change, from the call
+ * that makes it:
  * {"coalesce_us", "down": {"floor_us": [], "told_us": []}, "up": {...}}.
  *
- * floor: a plain listener has read the port's new state.  told: the ListAndWatch message with the device's
- * new health has come.
+ * floor: a plain listener has read the port's new state.  told: the ListAndWatch message with the
+ * device's new health has come.
  */
 #include <deviceplugin.pb-c.h>
 #include <errno.h>

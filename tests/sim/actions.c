@@ -156,7 +156,8 @@ static void pod_delete(void)
 		pods_delete(pod);
 }
 
-/* Kubelet's list has named its allocation, undisturbed: that of an unnamed one ends when kubelet forgets it. */
+/* Kubelet's list has named its allocation, undisturbed: that of an unnamed one ends when kubelet
+ * forgets it. */
 static gboolean is_known(const Pod *pod)
 {
 	for (guint i = 0; i < N_LATER; i++)
@@ -296,8 +297,8 @@ static void second_start(void)
 	judge_second(how == LIFE_FAILED, tree_changes() - changes);
 }
 
-/* Kubelet notices nothing if there was no fault for some time, and none follows.  An rdmad that was told to stop
- * before has closed connections already. */
+/* Kubelet notices nothing if there was no fault for some time, and none follows.  An rdmad that was
+ * told to stop before has closed connections already. */
 static void hand_over(void)
 {
 	const gboolean now = decide(actions.decisions, DECIDE_HOW, 2) == 0;

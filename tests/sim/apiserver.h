@@ -2,8 +2,8 @@
 /*
  * The API server of Kubernetes: the Node of this machine with its history, its pods, and Events
  *
- * Sources: the API's conventions for resourceVersion, watch, bookmarks, status 410 and JSON merge patch, and
- * tests/integration/test-kube.py.
+ * Sources: the API's conventions for resourceVersion, watch, bookmarks, status 410 and JSON merge
+ * patch, and tests/integration/test-kube.py.
  */
 #pragma once
 
@@ -33,7 +33,8 @@ void apiserver_change(void);
 /* ---- for fetcher.c ---- */
 
 void apiserver_ask(const RdmadFetchSpec *spec, ApiResponse *response);
-/* Returns the lines of a watch that are new, and moves its version; g_free().  NULL: there are none. */
+/* Returns the lines of a watch that are new, and moves its version; g_free().  NULL: there are
+ * none. */
 char *apiserver_lines(ApiResponse *watch);
 /* Returns the line that a watch without changes gets each minute; g_free(). */
 char *apiserver_bookmark(void);

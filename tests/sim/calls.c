@@ -106,7 +106,8 @@ static int open_any(int dir, const char *name, int flags, mode_t mode)
 {
 	if (g_str_equal(name, BOOT_ID))
 		name = machine_boot_id();
-	/* The memory of this process is that of the world too; rdmad keeps the file open until it ends. */
+	/* The memory of this process is that of the world too; rdmad keeps the file open until it
+	 * ends. */
 	if (g_str_equal(name, MEMORY))
 		return descriptor_fail(ENOENT);
 	if (turns_in_rdmad() && disk_refuses_open())

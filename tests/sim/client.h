@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients of rdmad's HTTP server, at the control socket: Prometheus, and the administrator's commands
+ * Clients of rdmad's HTTP server, at the control socket: Prometheus, and the administrator's
+ * commands
  *
  * They run on kubelet's loop.
  */

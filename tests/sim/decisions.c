@@ -54,7 +54,8 @@ static guint64 random_next(guint64 *state)
 	return z ^ (z >> 31);
 }
 
-/* The length has random numbers of its own: the other choices of a seed are the same for each length. */
+/* The length has random numbers of its own: the other choices of a seed are the same for each
+ * length. */
 Decisions *decisions_of_seed(guint64 seed, guint steps)
 {
 	Decisions *decisions = decisions_new(FROM_SEED);

@@ -19,7 +19,8 @@ typedef struct {
 	/* Return -1 with errno on an error.  NULL: EINVAL. */
 	gssize (*read)(Open *open, void *bytes, gsize size);
 	gssize (*write)(Open *open, const void *bytes, gsize size);
-	/* Time passes until it is ready, or all of `ms`.  NULL: rdmad never waits for it in poll(). */
+	/* Time passes until it is ready, or all of `ms`.  NULL: rdmad never waits for it in
+	 * poll(). */
 	void (*wait)(const Open *open, guint ms);
 } OpenKind;
 

@@ -139,7 +139,8 @@ void signals_send(int signum)
 		epoll_wake(l->data, 0);
 }
 
-/* rdmad has handed over, and only waits: that the signal to stop comes at once makes no difference. */
+/* rdmad has handed over, and only waits: that the signal to stop comes at once makes no
+ * difference. */
 int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
 		 const struct timespec *restrict timeout)
 {

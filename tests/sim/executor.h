@@ -16,8 +16,8 @@ void executor_end(void);
 void executor_kill(void);
 /* The machine is off: pending steps are never executed. */
 void executor_cut_power(void);
-/* Returns for how long steps have waited for the kernel since then.  In the world all wait with them, whereas the
- * real executor is another process. */
+/* Returns for how long steps have waited for the kernel since then.  In the world all wait with
+ * them, whereas the real executor is another process. */
 gint64 executor_waited_us(gint64 since_us);
 /* Returns whether the step that is executed is for the host alone, not for a pod. */
 gboolean executor_is_for_host(void);

@@ -2,8 +2,8 @@
 /*
  * Fetcher: rdmad's HTTP client, with the world's servers behind it
  *
- * It takes the place of rdmad-curl.so (core/http/fetch.h).  The API server has a request when it is sent,
- * and rdmad may end before it has the response.
+ * It takes the place of rdmad-curl.so (core/http/fetch.h).  The API server has a request when it is
+ * sent, and rdmad may end before it has the response.
  */
 #pragma once
 

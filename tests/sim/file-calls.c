@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of libc about files that are no effects (calls.c), for files of the tree and all others. */
+/* The calls of libc about files that are no effects (calls.c), for files of the tree and all
+ * others. */
 #undef _FILE_OFFSET_BITS /* both stat() and stat64() are defined here */
 #include <dirent.h>
 #include <dlfcn.h>

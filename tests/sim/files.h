@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls about files: handled here for files of the tree (tree.h) and for other descriptors of
- * the world (descriptors.h), else passed to the kernel.  Effects and errors of the disk are handled
- * above, in calls.c. */
+/* System calls about files: handled here for files of the tree (tree.h) and for other descriptors
+ * of the world (descriptors.h), else passed to the kernel.  Effects and errors of the disk are
+ * handled above, in calls.c. */
 #pragma once
 
 #include "tree.h"

@@ -6,8 +6,8 @@
  * minute: a new lease is lost, or its file is empty; a freed lease is there again.  An empty file
  * names nobody who could free it.
  *
- * Source: containernetworking-plugins 1.1.1.  Unlike host-local, it gives the lowest free address, so
- * that an address is given again soon.
+ * Source: containernetworking-plugins 1.1.1.  Unlike host-local, it gives the lowest free address,
+ * so that an address is given again soon.
  */
 #pragma once
 

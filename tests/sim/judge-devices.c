@@ -77,8 +77,9 @@ void judge_devices_answered(const Pod *pod, const Grant *grant)
 	}
 }
 
-/* An allocation that has the device under another slot, and that no List has named, ends when Lists have lacked it for
- * some time, which judge_quiet() requires.  Until then nobody knows that its pod has ended. */
+/* An allocation that has the device under another slot, and that no List has named, ends when Lists
+ * have lacked it for some time, which judge_quiet() requires.  Until then nobody knows that its pod
+ * has ended. */
 static gboolean holder_is_unnamed(const char *text)
 {
 	return strstr(text, "is held by a pod that kubelet has not named") &&

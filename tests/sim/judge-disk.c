@@ -8,7 +8,8 @@
 #include "judge.h"
 #include "node.h"
 
-/* The files that were read last, and what they say: a fourth of all lives leave them as they were. */
+/* The files that were read last, and what they say: a fourth of all lives leave them as they
+ * were. */
 static struct {
 	GBytes *db, *wal;    /* NULL: there is none, or it must be read again */
 	GHashTable *ids;     /* of its allocations */
@@ -46,10 +47,10 @@ static int id_take(void *data, int n, char **values, char **names)
 }
 
 /*
- * The checksum of SQLite's log is linear: +1, -2 and +1 in three words of a page cancel out.  A list of
- * free pages can differ by that from the page that the log had at the same place before, so that SQLite
- * takes the head of a frame with the old page for a whole frame (regress/half-a-frame.trace).  The next life
- * mends it.
+ * The checksum of SQLite's log is linear: +1, -2 and +1 in three words of a page cancel out.  A
+ * list of free pages can differ by that from the page that the log had at the same place before, so
+ * that SQLite takes the head of a frame with the old page for a whole frame
+ * (regress/half-a-frame.trace).  The next life mends it.
  */
 static int verdict_take(void *data, int n, char **values, char **names)
 {

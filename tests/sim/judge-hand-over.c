@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules of a hand-over: kubelet notices nothing of one without a fault; and with faults, rdmad continues
- * no connection that kubelet has meanwhile given up because of another one
+ * The rules of a hand-over: kubelet notices nothing of one without a fault; and with faults, rdmad
+ * continues no connection that kubelet has meanwhile given up because of another one
  */
 #include <rdmad/hand-over.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "kubelet.h"
 #include "node.h"
 
-/* Nobody reads a call that comes while another resource finishes its calls, and until the successor has
- * started; kubelet waits for 30 s. */
+/* Nobody reads a call that comes while another resource finishes its calls, and until the successor
+ * has started; kubelet waits for 30 s. */
 #define TAKES_US (20 * SIM_S)
 
 static struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule of module kube: the Node has the labels that describe this machine, and no others of rdmad. */
+/* The rule of module kube: the Node has the labels that describe this machine, and no others of
+ * rdmad. */
 #include "apiserver.h"
 #include "judge.h"
 #include "machine.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules about addresses: the books of the IPAM plugin against those of the host and the runtime */
+/* The rules about addresses: the books of the IPAM plugin against those of the host and the
+ * runtime */
 #include "ipam.h"
 #include "judge.h"
 #include "network.h"

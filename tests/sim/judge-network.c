@@ -125,8 +125,8 @@ static const Sandbox *sandbox_in(const Netns *netns)
 	return NULL;
 }
 
-/* A sandbox whose pod may have no devices left is made again and again (judge_network_quiet()): its ADD
- * may be pending. */
+/* A sandbox whose pod may have no devices left is made again and again (judge_network_quiet()): its
+ * ADD may be pending. */
 static gboolean has_sandbox(const char *id)
 {
 	const GPtrArray *sandboxes = runtime_sandboxes();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of module nccl: a container finds the settings of its own allocation, all of one plan. */
+/* The rules of module nccl: a container finds the settings of its own allocation, all of one
+ * plan. */
 #include <string.h>
 
 #include "judge.h"

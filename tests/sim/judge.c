@@ -21,11 +21,11 @@
 #define RELEASED_US	 (5 * SIM_S)
 #define KUBELET_WAITS_US (30 * SIM_S) /* for PreStartContainer */
 
-/* Until a plugin that was lost is registered again: kubelet notices the end of a stream late, rdmad asks
- * kubelet about that for 16 s, and waits up to 10 s after a Register that failed. */
+/* Until a plugin that was lost is registered again: kubelet notices the end of a stream late, rdmad
+ * asks kubelet about that for 16 s, and waits up to 10 s after a Register that failed. */
 #define REGISTERED_US (60 * SIM_S)
-/* Until kubelet removes the devices of a stopped endpoint, also those of a list that came later, and rdmad asks
- * again. */
+/* Until kubelet removes the devices of a stopped endpoint, also those of a list that came later,
+ * and rdmad asks again. */
 #define REMOVED_US (350 * SIM_S)
 
 /* A resource of which kubelet has no plugin. */
@@ -139,9 +139,10 @@ void judge_answered(const Pod *pod, const Grant *grant, const char *error, gint6
 	/* A commit whose fsync failed may be on the disk after all, and exist after a crash. */
 	if (error && strstr(error, "database"))
 		judge_unanswered();
-	/* A kubelet with its checkpoint offers only free slots, unless the device has a holder under another
-	 * slot, of which it may not have been told yet, another kubelet assigned the slot, it has forgotten a pod that runs, a cgroup or its pods could not be read, or the table not
-	 * written. */
+	/* A kubelet with its checkpoint offers only free slots, unless the device has a holder
+	 * under another slot, of which it may not have been told yet, another kubelet assigned the
+	 * slot, it has forgotten a pod that runs, a cgroup or its pods could not be read, or the
+	 * table not written. */
 	if (error && strstr(error, "is held by") && !judge.restarted &&
 	    !judge_devices_have_holder(pod, error) &&
 	    MAX(MAX(disk_failed_us(), judge.hung_us), judge.forced_us + RELEASED_US) <

@@ -32,7 +32,8 @@ void judge_pre_started(const Pod *pod, const char *error, gint64 took_us);
 void judge_unanswered(void);
 /* Call when podresources stops answering, and when it answers again. */
 void judge_podresources_hangs(gboolean hangs);
-/* Call when kubelet forgets a pod whose processes run until then: it offers their devices to others. */
+/* Call when kubelet forgets a pod whose processes run until then: it offers their devices to
+ * others. */
 void judge_forced(gint64 until_us);
 /* Call when kubelet restarts.  Without its checkpoint, allocations that it had not named may stay
  * while a pod lives. */
@@ -62,7 +63,8 @@ void judge_devices_begin(void);
 void judge_devices_end(void);
 /* Call after an Allocate has given the grant to the pod. */
 void judge_devices_answered(const Pod *pod, const Grant *grant);
-/* Returns whether another pod has, or had a moment ago, the device that the text of a refusal names. */
+/* Returns whether another pod has, or had a moment ago, the device that the text of a refusal
+ * names. */
 gboolean judge_devices_have_holder(const Pod *pod, const char *text);
 typedef struct {
 	guint slots, healthy;
@@ -86,7 +88,8 @@ json_t *judge_json(const char *path);
 void judge_hand_over_begin(void);
 /* Call when a hand-over begins; `is_calm`: there was no fault for some time. */
 void judge_hand_over_asked(gboolean is_calm);
-/* Call when one of the two processes of a hand-over has ended, or is late: kubelet may notice it. */
+/* Call when one of the two processes of a hand-over has ended, or is late: kubelet may notice
+ * it. */
 void judge_hand_over_failed(void);
 /* Call after another fault: kubelet may have given up the connections that are handed over. */
 void judge_hand_over_disturbed(void);

@@ -37,7 +37,8 @@ static gboolean slot_is_used(const char *resource, const char *slot)
 	return FALSE;
 }
 
-/* Returns whether there are enough.  `first`: number of the free slot with which the list begins. */
+/* Returns whether there are enough.  `first`: number of the free slot with which the list
+ * begins. */
 static gboolean slots_offer(const Pod *pod, guint wanted, guint first)
 {
 	const GPtrArray *slots = kubelet_list(pod->resource);
@@ -68,7 +69,8 @@ static void slot_take(GPtrArray *chosen, char *slot)
 		g_ptr_array_add(chosen, slot);
 }
 
-/* Takes those of the init container first, then the free ones that the plugin prefers, then others. */
+/* Takes those of the init container first, then the free ones that the plugin prefers, then
+ * others. */
 static GStrv slots_choose(char *const *preferred, gsize n_preferred)
 {
 	g_autoptr(GPtrArray) chosen = g_ptr_array_new();
@@ -284,8 +286,8 @@ static void grants_reclaim(void)
 	}
 }
 
-/* A pod with devices is bound to this node: kubelet goes on with its admission, or rejects it, at once.
- * Others wait for the scheduler, or for a container that starts again. */
+/* A pod with devices is bound to this node: kubelet goes on with its admission, or rejects it, at
+ * once. Others wait for the scheduler, or for a container that starts again. */
 static void pod_try(Pod *pod)
 {
 	const Endpoint *endpoint = kubelet_endpoint_find(pod->resource);

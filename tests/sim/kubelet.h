@@ -73,9 +73,11 @@ typedef struct {
 
 /* Returns an array of ListedSlot; NULL: the resource is not registered. */
 const GPtrArray *kubelet_list(const char *resource);
-/* Returns whether kubelet has removed the devices of an endpoint that it stopped, with any list since. */
+/* Returns whether kubelet has removed the devices of an endpoint that it stopped, with any list
+ * since. */
 gboolean kubelet_has_removed(const char *resource);
-/* Returns whether a list came after kubelet had stopped the endpoint: podresources shows its devices. */
+/* Returns whether a list came after kubelet had stopped the endpoint: podresources shows its
+ * devices. */
 gboolean kubelet_hides_stop(const char *resource);
 /* Returns whether the plugin requires PreStartContainer; sets `*channel` to NULL if it is away. */
 gboolean kubelet_pre_start(const char *resource, RdmadGrpcChannel **channel);

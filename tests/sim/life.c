@@ -296,8 +296,8 @@ gboolean __wrap_rdmad_succession_receives(const RdmadSuccession *succession)
 	return !life.frozen && __real_rdmad_succession_receives(succession);
 }
 
-/* A starting rdmad queries the one that runs, which cannot answer: it waits on the same stack, or is the
- * relay.  Without this, the query would wait for its time limit, in real time. */
+/* A starting rdmad queries the one that runs, which cannot answer: it waits on the same stack, or
+ * is the relay.  Without this, the query would wait for its time limit, in real time. */
 json_t *__wrap_rdmad_client_call(const char *socket_path, const char *method, const char *path,
 				 const char *body, guint timeout_s, json_t **refusal,
 				 GError **error);

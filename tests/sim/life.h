@@ -25,8 +25,8 @@ gboolean life_is_on(void);
 gboolean life_is_stopping(void);
 /*
  * Starts a second rdmad, which detects the first one and ends.  It runs on the stack of the first,
- * which waits in its loop; therefore the second must not wait for it (--lock-wait 0), and nothing is
- * handed over to it.
+ * which waits in its loop; therefore the second must not wait for it (--lock-wait 0), and nothing
+ * is handed over to it.
  */
 LifeEnd life_second(const RdmadOptions *options);
 /* Send the signals of an operator. */

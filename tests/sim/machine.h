@@ -32,8 +32,8 @@ const char *machine_boot_id(void);
 /* Changes boot_id and removes all cgroups. */
 void machine_reboot(void);
 
-/* Returns its ID.  `group` 0: it leads its own process group.  `environment` is one variable.  A pod's
- * process that has ended is only no longer in a cgroup. */
+/* Returns its ID.  `group` 0: it leads its own process group.  `environment` is one variable.  A
+ * pod's process that has ended is only no longer in a cgroup. */
 guint machine_process_begin(guint group, const char *environment);
 /* Removes the process from /proc. */
 void machine_process_end(guint pid);

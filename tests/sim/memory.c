@@ -5,10 +5,10 @@
  * Freed blocks are kept by size, in the order of a stack.  A block that is freed twice, or that is
  * none, ends the process.
  *
- * With ASan (POISONS), bytes that the program must not use are poisoned, and a freed block waits for
- * others of its size before it is used again.  ASan's own malloc() takes two thirds of the time of such
- * a run, mostly to record the stack of each call.  This file itself is never instrumented.  Builds with
- * TSan, clang's ASan and libFuzzer use their own.
+ * With ASan (POISONS), bytes that the program must not use are poisoned, and a freed block waits
+ * for others of its size before it is used again.  ASan's own malloc() takes two thirds of the time
+ * of such a run, mostly to record the stack of each call.  This file itself is never instrumented.
+ * Builds with TSan, clang's ASan and libFuzzer use their own.
  */
 #include "memory.h"
 

@@ -6,6 +6,6 @@
 
 #include <glib.h>
 
-/* Returns the number of blocks that are not freed.  A build with the libc's or a sanitizer's malloc()
- * lacks the function: check its address. */
+/* Returns the number of blocks that are not freed.  A build with the libc's or a sanitizer's
+ * malloc() lacks the function: check its address. */
 gsize memory_blocks(void) __attribute__((weak));

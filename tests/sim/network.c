@@ -672,7 +672,8 @@ static gboolean has_its_address(const NetworkLink *link)
 	       rdmad_ip_equal(&g_array_index(link->addresses, RdmadAddress, 0).ip, &ip);
 }
 
-/* Returns how the configuration of a NIC differs, which other programs keep too if it is elastic. */
+/* Returns how the configuration of a NIC differs, which other programs keep too if it is
+ * elastic. */
 static char *configuration_differs(const NetworkLink *link)
 {
 	if (!link->up)

@@ -6,10 +6,10 @@
  * this model, so that rdmad's steps (core/network/perform*.c) and readings run unchanged.  A
  * namespace is identified by the inode of a file, which a later one may have again.
  *
- * Sources: network_namespaces(7), rtnetlink(7), net/ipv4/devinet.c, fib_frontend.c and fib_trie.c of
- * the kernel, and measurements of tests/integration: a link that moves keeps MTU, MAC and alternative
- * names, and loses addresses, routes, neighbours and sysctls; when a namespace ends, its NICs return
- * to the host, down and unconfigured.
+ * Sources: network_namespaces(7), rtnetlink(7), net/ipv4/devinet.c, fib_frontend.c and fib_trie.c
+ * of the kernel, and measurements of tests/integration: a link that moves keeps MTU, MAC and
+ * alternative names, and loses addresses, routes, neighbours and sysctls; when a namespace ends,
+ * its NICs return to the host, down and unconfigured.
  */
 #pragma once
 
@@ -56,8 +56,9 @@ void network_end(void);
 /* Removes all other namespaces and restores the host. */
 void network_reboot(void);
 
-/* Elastic NICs: the host's last NIC is the primary one, with the default route.  The NICs of the mask
- * `bare` are down and have no address until a program configures them.  Call before the first life. */
+/* Elastic NICs: the host's last NIC is the primary one, with the default route.  The NICs of the
+ * mask `bare` are down and have no address until a program configures them.  Call before the first
+ * life. */
 #define NETWORK_PRIMARY	       (NETWORK_NICS - 1)
 #define NETWORK_PRIMARY_METRIC 100u
 void network_set_elastic(guint bare);
@@ -120,8 +121,9 @@ gboolean network_decide(guint rarity);
 
 /* Returns how a NIC differs from its initial state on the host; NULL: not at all. */
 char *network_nic_differs(guint nic);
-/* Returns whether CNI, which may have read the addresses of a NIC before, moved or restored it soon after they
- * were changed: module erdma takes what CNI has restored for the work of others, also after a reboot. */
+/* Returns whether CNI, which may have read the addresses of a NIC before, moved or restored it soon
+ * after they were changed: module erdma takes what CNI has restored for the work of others, also
+ * after a reboot. */
 gboolean network_nic_is_stale(guint nic);
 /* Returns the namespace of a NIC. */
 const Netns *network_place_of_nic(guint nic);

@@ -36,8 +36,8 @@ typedef enum {
 	NODE_KUBE = 1 << 5,
 } NodeModules;
 
-/* Makes the directories below `root`, empty except for the configuration, which has no such module; state
- * and CDI are on the disk, below "disk". */
+/* Makes the directories below `root`, empty except for the configuration, which has no such module;
+ * state and CDI are on the disk, below "disk". */
 void node_begin(const char *root);
 void node_add(NodeModules modules);
 gboolean node_has(NodeModules module);
@@ -52,8 +52,8 @@ const RdmadOptions *node_options(void);
 const RdmadOptions *node_successor_options(void);
 /* Returns the name of the instance (daemon/instance.h). */
 const char *node_instance(void);
-/* The configuration that a reload reads.  MORE has one more resource, and a static address of the second
- * NIC in the place of the metadata service's. */
+/* The configuration that a reload reads.  MORE has one more resource, and a static address of the
+ * second NIC in the place of the metadata service's. */
 #define NODE_STATIC_NIC	    1u
 #define NODE_STATIC_ADDRESS "10.8.3.77/24"
 typedef enum { NODE_CONFIG_SAME, NODE_CONFIG_MORE, NODE_CONFIG_BROKEN } NodeConfig;

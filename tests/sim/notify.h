@@ -7,8 +7,8 @@
  * descriptors are not reused, and a watch ends with its file.
  *
  * Measured on Linux 6.18: ext4 and tmpfs report all changes.  cgroup2 reports a directory that a
- * process creates or removes to watches of its parent, and writes of the kernel to a file; a watch of
- * a removed cgroup gets no event and stays.  sysfs reports nothing that the kernel does.
+ * process creates or removes to watches of its parent, and writes of the kernel to a file; a watch
+ * of a removed cgroup gets no event and stays.  sysfs reports nothing that the kernel does.
  */
 #pragma once
 

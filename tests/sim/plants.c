@@ -274,8 +274,8 @@ BEFORE(void, cni_server_hint, CniServer *server)
 		__real_cni_server_hint(server);
 }
 
-/* A stream that begins during a hand-over needs both: the freeze, and a successor that registers again
- * because kubelet was connected. */
+/* A stream that begins during a hand-over needs both: the freeze, and a successor that registers
+ * again because kubelet was connected. */
 BEFORE(void, plugin_server_freeze, PluginServer *server, void (*still)(gpointer data),
        gpointer data)
 {

@@ -6,8 +6,8 @@
  *	                                                          running -> forced -> deleted
  *
  * Each has one container, which requests slots of one resource; some have an init container before
- * it, which requests slots of the same.  After a reboot, the containers of admitted pods start again
- * without an Allocate.
+ * it, which requests slots of the same.  After a reboot, the containers of admitted pods start
+ *again without an Allocate.
  */
 #pragma once
 
@@ -67,14 +67,15 @@ void pods_delete(Pod *pod);
 Grant *grant_new(const char *const *slots, const char *directory);
 void grant_free(Grant *grant);
 
-/* Returns whether a running init container was forgotten by kubelet: no list will show its slots. */
+/* Returns whether a running init container was forgotten by kubelet: no list will show its
+ * slots. */
 gboolean pod_has_forgotten_init(const Pod *pod);
 /* Collects the grants of its processes and of kubelet's checkpoint; returns their number. */
 guint pod_grants(const Pod *pod, const Grant *grants[POD_GRANTS_MAX]);
 /* Returns the grant of the container that starts next. */
 Grant *pod_next_grant(const Pod *pod);
-/* Creates the cgroup, then starts the sandbox's process, then that container; an init container runs until
- * that time. */
+/* Creates the cgroup, then starts the sandbox's process, then that container; an init container
+ * runs until that time. */
 void pod_begin(Pod *pod);
 void pod_make_sandbox(Pod *pod);
 void pod_run(Pod *pod, gint64 init_until_us);

@@ -24,7 +24,8 @@
 #define SELF_PID 1
 #define SELF_ID	 0x5e1f
 
-/* The pause before a part is asked for, or given.  The last is longer than rdmad waits for its successor. */
+/* The pause before a part is asked for, or given.  The last is longer than rdmad waits for its
+ * successor. */
 static const guint pauses_ms[] = { 0, 50, 1000, 6000 };
 static const struct {
 	guint ms; /* 0: there is no third rdmad */

@@ -2,13 +2,15 @@
 /*
  * Relay: the other end of a hand-over, because two rdmads cannot run at once
  *
- * It is the successor of the rdmad that runs, and takes the parts with their descriptors and the locks.  That
- * process waits then: the relay gives back to it, or ends before or after it has used the parts, or the
- * process is stopped.  When a process has ended, the relay is the predecessor of the next one: it holds the
- * lock, and gives the parts.  Meanwhile nobody reads kubelet's connections.
+ * It is the successor of the rdmad that runs, and takes the parts with their descriptors and the
+ * locks.  That process waits then: the relay gives back to it, or ends before or after it has used
+ * the parts, or the process is stopped.  When a process has ended, the relay is the predecessor of
+ * the next one: it holds the lock, and gives the parts.  Meanwhile nobody reads kubelet's
+ * connections.
  *
- * If a third rdmad gets the lock first, the relay keeps the parts, takes those of the third unless that has ended
- * before, and is both predecessors of the next life, one after the other, or it ends while the third runs.
+ * If a third rdmad gets the lock first, the relay keeps the parts, takes those of the third unless
+ * that has ended before, and is both predecessors of the next life, one after the other, or it ends
+ * while the third runs.
  */
 #pragma once
 
@@ -30,8 +32,8 @@ typedef struct {
 void relay_begin(RdmadLoop *loop, const RelayOps *ops, Decisions *decisions);
 void relay_end(void);
 
-/* Asks the running rdmad for its parts.  `now` FALSE: it gives them when it is stopped, which relay_ask()
- * schedules.  Returns FALSE if it does not listen, or another hand-over is not over. */
+/* Asks the running rdmad for its parts.  `now` FALSE: it gives them when it is stopped, which
+ * relay_ask() schedules.  Returns FALSE if it does not listen, or another hand-over is not over. */
 gboolean relay_ask(gboolean now);
 /* Returns whether the running rdmad hands over when it is stopped. */
 gboolean relay_asks(void);

@@ -123,8 +123,8 @@ static void previous_append(GString *input, const Box *box)
 				       box->path);
 }
 
-/* Without an IPAM plugin, the runtime names the addresses of a shared NIC; an exclusive one keeps its
- * own. */
+/* Without an IPAM plugin, the runtime names the addresses of a shared NIC; an exclusive one keeps
+ * its own. */
 static char *input_of(const Box *box)
 {
 	GString *input = g_string_new("{\"cniVersion\":\"1.0.0\",\"type\":\"rdmad-cni\"");
@@ -473,7 +473,8 @@ void runtime_pod_ended(const Pod *pod)
 	box_go(box, TO_DEL);
 }
 
-/* Of no sandbox; takes over `json`, what the request has beside.  Returns NULL if nobody listens. */
+/* Of no sandbox; takes over `json`, what the request has beside.  Returns NULL if nobody
+ * listens. */
 static Call *network_ask(const char *command, gboolean is_leased, json_t *json)
 {
 	g_autofree char *name = g_strconcat("CNI_COMMAND=", command, NULL);

@@ -261,8 +261,8 @@ static void message_drop(Socket *socket)
 	message_free(message);
 }
 
-/* Receives from one message, or from the next ones too if it is a stream.  At the end of the connection,
- * too, the kernel writes that there is no control message. */
+/* Receives from one message, or from the next ones too if it is a stream.  At the end of the
+ * connection, too, the kernel writes that there is no control message. */
 static gsize messages_take(Socket *socket, struct msghdr *header, gboolean peek)
 {
 	const struct iovec *part = header->msg_iov;

@@ -2,9 +2,9 @@
 /*
  * Unix sockets of the world, streams and sequences of packets, in memory
  *
- * All processes of the world are one, so nothing is ever under way: what one end has sent, the other
- * can receive.  Errors, their order and the wake-ups of epoll are the kernel's (net/unix/af_unix.c).
- * Sockets of other kinds are the kernel's.
+ * All processes of the world are one, so nothing is ever under way: what one end has sent, the
+ * other can receive.  Errors, their order and the wake-ups of epoll are the kernel's
+ * (net/unix/af_unix.c). Sockets of other kinds are the kernel's.
  */
 #pragma once
 

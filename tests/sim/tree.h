@@ -19,8 +19,9 @@
 typedef struct TreeEntry TreeEntry;
 
 typedef enum {
-	TREE_DISK, /* ext4, tmpfs */
-	TREE_CGROUP, /* kernfs: processes make and remove directories, and the kernel what is in them */
+	TREE_DISK,   /* ext4, tmpfs */
+	TREE_CGROUP, /* kernfs: processes make and remove directories, and the kernel what is in
+			them */
 	TREE_KERNEL, /* sysfs, procfs: the kernel changes all of it */
 } TreeKind;
 

@@ -54,7 +54,8 @@ static guint count_names(const RdmadCounterDirectory *dir)
 	return dir->names ? dir->names->n : 0;
 }
 
-/* Replaces all that is known of the directory.  Returns the errno, which is ENOENT if it is gone. */
+/* Replaces all that is known of the directory.  Returns the errno, which is ENOENT if it is
+ * gone. */
 static int remember(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, int errnum)
 {
 	forget(dir);
@@ -64,9 +65,9 @@ static int remember(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, in
 	return dir->errnum;
 }
 
-/* An error that may pass says nothing about the directory: it is not remembered, and the next reading
- * lists again.  Names stay in use while the directory is the same; later readings would take those of
- * another one for its own. */
+/* An error that may pass says nothing about the directory: it is not remembered, and the next
+ * reading lists again.  Names stay in use while the directory is the same; later readings would
+ * take those of another one for its own. */
 static int list_failed(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, gboolean same,
 		       int errnum)
 {
@@ -125,8 +126,8 @@ static void read_one(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder, g
 	rdmad_reading_builder_add_result(builder, &key, value, errnum);
 }
 
-/* Adds the counters in the order of their names: a reading that has to be sorted costs a fifth of the
- * instructions of a scrape. */
+/* Adds the counters in the order of their names: a reading that has to be sorted costs a fifth of
+ * the instructions of a scrape. */
 static void read_all(RdmadCounterDirectory *dir, RdmadReadingBuilder *builder)
 {
 	const guint n = count_names(dir), place = builder->counters->len;

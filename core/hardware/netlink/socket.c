@@ -15,12 +15,13 @@
 #define DUMP_TRIES     5
 #define RESULTS_MAX    65536u
 
-/* The kernel puts at most 32 KiB of a dump into a datagram.  The message of one link is longer if it has
- * hundreds of virtual functions, or of alternative names, which a pod may give it: up to 64 KiB for each
- * list. */
+/* The kernel puts at most 32 KiB of a dump into a datagram.  The message of one link is longer if
+ * it has hundreds of virtual functions, or of alternative names, which a pod may give it: up to 64
+ * KiB for each list. */
 #define BUFFER_SIZE  (32u << 10)
 #define DATAGRAM_MAX (16u << 20)
-/* The kernel drops what comes behind a message that fills the socket, such as its acknowledgement. */
+/* The kernel drops what comes behind a message that fills the socket, such as its
+ * acknowledgement. */
 #define SOCKET_SIZE (4 << 20)
 
 struct RdmadNetlink {
@@ -247,7 +248,8 @@ static gssize socket_read(const RdmadNetlink *nl, gsize size, int flags, struct 
 	return n;
 }
 
-/* Returns the length of the datagram, or libnl's status.  libnl's function would copy each message. */
+/* Returns the length of the datagram, or libnl's status.  libnl's function would copy each
+ * message. */
 static int datagram_receive(RdmadNetlink *nl)
 {
 	struct sockaddr_nl from = { 0 };

@@ -5,8 +5,8 @@
 #include <rdmad/device.h>
 #include <string.h>
 
-/* Loops in place of strspn() and strtoull(), which take several times as long for few digits: a scan
- * parses thousands of them. */
+/* Loops in place of strspn() and strtoull(), which take several times as long for few digits: a
+ * scan parses thousands of them. */
 #define NUMBER_DIGITS_MAX 18
 
 /* Parses a decimal number of at most `max` and moves behind it. */

@@ -127,7 +127,8 @@ static void open_fail(RdmadVerbsOpen *open, const char *what, int errnum)
 	open->may_pass = errnum != EPERM && rdmad_errno_may_pass(errnum);
 }
 
-/* Returns the errno for which libibverbs may have found no device: it reports ENOSYS then, or none. */
+/* Returns the errno for which libibverbs may have found no device: it reports ENOSYS then, or
+ * none. */
 static int descriptors_errnum(void)
 {
 	int fds[4] = { -1, -1, -1, -1 };

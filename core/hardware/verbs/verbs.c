@@ -184,7 +184,8 @@ static void open_done(gpointer result, const GError *error, gpointer data)
 	g_autoptr(GPtrArray) opened = result;
 
 	verbs->job = NULL;
-	/* A device hangs in its driver with one worker: another attempt would occupy another one. */
+	/* A device hangs in its driver with one worker: another attempt would occupy another
+	 * one. */
 	if (error) {
 		rdmad_warn("opening RDMA devices: %s", error->message);
 		verbs_give_up(verbs, error->message, FALSE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Password hashes, and the interface of rdmad-crypt.so, which is loaded when a web configuration has
- * users
+ * Password hashes, and the interface of rdmad-crypt.so, which is loaded when a web configuration
+ * has users
  *
  * Linked in, libcrypt costs an idle daemon 80 KiB (PSS, before any use).
  */

@@ -4,8 +4,8 @@
  *
  * A web page can make its own name resolve to 127.0.0.1, and so read, in a browser on this host,
  * pages meant for this host only (DNS rebinding).  The browser then sends the page's name.  Other
- * clients reach loopback by address, as localhost, or by the node's name; a proxy on the node may keep
- * the name that its own client has asked for, which the administrator lists.
+ * clients reach loopback by address, as localhost, or by the node's name; a proxy on the node may
+ * keep the name that its own client has asked for, which the administrator lists.
  */
 #pragma once
 

@@ -20,7 +20,8 @@ typedef struct HttpUsers HttpUsers;
 typedef enum {
 	HTTP_AUTH_YES,
 	HTTP_AUTH_NO,
-	HTTP_AUTH_BUSY, /* the queue is full, has a check of this peer, or dropped the check, or it failed */
+	HTTP_AUTH_BUSY,	 /* the queue is full, has a check of this peer, or dropped the check, or it
+			    failed */
 	HTTP_AUTH_LATER, /* the callback will report the result */
 } HttpAuth;
 

@@ -285,8 +285,8 @@ static void web_clear_error(HttpWeb *web)
 		g_clear_pointer(&web->bad_paths[i], g_free);
 }
 
-/* Another error than RDMAD_ERROR_CONFIG may pass without a change of the files: without stamps, each
- * check reads them. */
+/* Another error than RDMAD_ERROR_CONFIG may pass without a change of the files: without stamps,
+ * each check reads them. */
 static void web_keep_error(HttpWeb *web, Reading *reading, const GError *error)
 {
 	const gboolean lasts = g_error_matches(error, RDMAD_ERROR, RDMAD_ERROR_CONFIG);

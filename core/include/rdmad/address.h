@@ -23,8 +23,8 @@ typedef struct {
 /* Parses "192.0.2.7", "192.0.2.7/24" or "2001:db8::/64".  The default prefix is that of a host.
  * RDMAD_ERROR_INVALID: `text` is malformed or NULL; `ip` is cleared. */
 RDMAD_API gboolean rdmad_ip_parse(const char *text, RdmadIp *ip, GError **error);
-/* Formats `ip` into `text`, and returns `text`: "" if `ip` is not set.  The prefix of a host is omitted
- * unless `with_prefix` is TRUE. */
+/* Formats `ip` into `text`, and returns `text`: "" if `ip` is not set.  The prefix of a host is
+ * omitted unless `with_prefix` is TRUE. */
 RDMAD_API const char *rdmad_ip_text(const RdmadIp *ip, gboolean with_prefix,
 				    char text[RDMAD_IP_TEXT]);
 RDMAD_API gboolean rdmad_ip_is_set(const RdmadIp *ip);
@@ -37,22 +37,23 @@ RDMAD_API guint8 rdmad_ip_bits(const RdmadIp *ip);
 RDMAD_API RdmadIp rdmad_ip_network(const RdmadIp *ip);
 /* Returns the address with the prefix of a host. */
 RDMAD_API RdmadIp rdmad_ip_host(const RdmadIp *ip);
-/* Returns whether the address `ip`, whatever its prefix, is in `network`; FALSE if the families differ. */
+/* Returns whether the address `ip`, whatever its prefix, is in `network`; FALSE if the families
+ * differ. */
 RDMAD_API gboolean rdmad_ip_in(const RdmadIp *ip, const RdmadIp *network);
-/* Returns whether an interface may have the address.  It must not be in 0/8, loopback, multicast, IPv4's
- * class E or broadcast, "::", or IPv4 mapped into IPv6. */
+/* Returns whether an interface may have the address.  It must not be in 0/8, loopback, multicast,
+ * IPv4's class E or broadcast, "::", or IPv4 mapped into IPv6. */
 RDMAD_API gboolean rdmad_ip_is_unicast(const RdmadIp *ip);
 /* Returns whether the address is in fe80::/10 or 169.254/16. */
 RDMAD_API gboolean rdmad_ip_is_link_local(const RdmadIp *ip);
 
-/* Parses "0c:42:a1:00:00:01", of 6 or 20 bytes, in upper or lower case.  Returns FALSE, and clears `mac`,
- * if `text` is malformed or NULL. */
+/* Parses "0c:42:a1:00:00:01", of 6 or 20 bytes, in upper or lower case.  Returns FALSE, and clears
+ * `mac`, if `text` is malformed or NULL. */
 RDMAD_API gboolean rdmad_mac_parse(const char *text, RdmadMac *mac);
 /* Formats `mac` in lower case into `text`, and returns `text`: "" if `mac` is not set. */
 RDMAD_API const char *rdmad_mac_format(const RdmadMac *mac, char text[RDMAD_MAC_TEXT]);
 RDMAD_API gboolean rdmad_mac_equal(const RdmadMac *a, const RdmadMac *b);
 
-/* Returns whether the kernel accepts `name` literally as an interface name: 1 to 15 bytes, neither "." nor
- * "..", without '/', ':', white space, control characters, or the '%' of a template.  The name must also be
- * UTF-8, because JSON cannot contain other names.  FALSE if `name` is NULL. */
+/* Returns whether the kernel accepts `name` literally as an interface name: 1 to 15 bytes, neither
+ * "." nor "..", without '/', ':', white space, control characters, or the '%' of a template.  The
+ * name must also be UTF-8, because JSON cannot contain other names.  FALSE if `name` is NULL. */
 RDMAD_API gboolean rdmad_interface_name_is_valid(const char *name);

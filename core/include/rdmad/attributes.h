@@ -7,9 +7,9 @@
 
 #include <rdmad/types.h>
 
-/* Sets the attribute, or removes it if `value` is NULL.  An attribute belongs to its last writer, and is
- * removed with that owner.  RDMAD_ERROR_INVALID: name or value is not UTF-8 or too long, or the name is
- * empty. */
+/* Sets the attribute, or removes it if `value` is NULL.  An attribute belongs to its last writer,
+ * and is removed with that owner.  RDMAD_ERROR_INVALID: name or value is not UTF-8 or too long, or
+ * the name is empty. */
 RDMAD_API gboolean rdmad_attributes_set(RdmadAttributes *attributes, RdmadModule *owner,
 					const char *name, const char *value, GError **error);
 /* Returns the value, borrowed until it changes, or NULL if there is no such attribute. */

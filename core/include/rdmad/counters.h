@@ -2,9 +2,9 @@
 /*
  * Counters and users of a device
  *
- * A reader belongs to one device.  It keeps state that makes the next reading cheap, and a back-off for
- * each counter that failed, because each try may log a line in the kernel.  A counter that cannot be read
- * is reported with its errno, never as 0.
+ * A reader belongs to one device.  It keeps state that makes the next reading cheap, and a back-off
+ * for each counter that failed, because each try may log a line in the kernel.  A counter that
+ * cannot be read is reported with its errno, never as 0.
  *
  * Sources: Documentation/ABI/stable/sysfs-class-infiniband; include/uapi/rdma/rdma_netlink.h;
  * Documentation/networking/ethtool-netlink.rst, statistics.rst.
@@ -82,8 +82,8 @@ typedef struct {
 	gint64 time_us;	  /* monotonic, at the start of the reading */
 	GStringChunk *strings; /* storage of the names, with `names` */
 	GPtrArray *names;
-	guint users_unlisted; /* bits, 1 << RdmadUses: kinds that the kernel counts but does not list; their
-				 * objects are counted for pid 0 */
+	guint users_unlisted; /* bits, 1 << RdmadUses: kinds that the kernel counts but does not
+			       * list; their objects are counted for pid 0 */
 } RdmadReading;
 
 RDMAD_API void rdmad_reading_free(RdmadReading *reading);
@@ -92,9 +92,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadReading, rdmad_reading_free)
 /*
  * File budget: the maximum number of counter files that its readers keep open between readings
  *
- * Files are kept in the order of their first reading.  A reader closes its files when its device leaves
- * or the reader is freed.  An open sysfs file that was read takes about 4.5 KiB of kernel memory.
- * For any thread.
+ * Files are kept in the order of their first reading.  A reader closes its files when its device
+ * leaves or the reader is freed.  An open sysfs file that was read takes about 4.5 KiB of kernel
+ * memory. For any thread.
  */
 typedef struct RdmadFileBudget RdmadFileBudget;
 
@@ -112,11 +112,11 @@ typedef struct RdmadCounterReader RdmadCounterReader;
 /* Takes a reference to the device; `root` must outlive the reader. */
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_new(const RdmadSysroot *root,
 						       const RdmadDevice *dev, RdmadReadWhat what);
-/* Sets the budget, once and before the first reading, and takes a reference to it.  A reader without a
- * budget opens each file at each reading. */
+/* Sets the budget, once and before the first reading, and takes a reference to it.  A reader
+ * without a budget opens each file at each reading. */
 RDMAD_API void rdmad_counter_reader_set_budget(RdmadCounterReader *reader, RdmadFileBudget *budget);
-/* Returns a reader for another snapshot of the same device.  It shares the back-off and the budget of
- * `old`, which may still be reading. */
+/* Returns a reader for another snapshot of the same device.  It shares the back-off and the budget
+ * of `old`, which may still be reading. */
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_renew(const RdmadCounterReader *old,
 							 const RdmadDevice *dev);
 RDMAD_API RdmadCounterReader *rdmad_counter_reader_ref(RdmadCounterReader *reader);
@@ -124,9 +124,9 @@ RDMAD_API void rdmad_counter_reader_unref(RdmadCounterReader *reader);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadCounterReader, rdmad_counter_reader_unref)
 
 /*
- * Reads the device.  For a worker: it blocks as long as the driver does; one call at a time for each
- * reader.  RDMAD_ERROR_CANCELLED: `job` (may be NULL) was cancelled; RDMAD_ERROR_GONE: the device has
- * left.  A counter that fails is not an error.
+ * Reads the device.  For a worker: it blocks as long as the driver does; one call at a time for
+ * each reader.  RDMAD_ERROR_CANCELLED: `job` (may be NULL) was cancelled; RDMAD_ERROR_GONE: the
+ * device has left.  A counter that fails is not an error.
  */
 RDMAD_API RdmadReading *rdmad_counter_reader_read(RdmadCounterReader *reader, const RdmadJob *job,
 						  GError **error);

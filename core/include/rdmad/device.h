@@ -2,9 +2,9 @@
 /*
  * RDMA devices
  *
- * An RdmadDevice is an immutable snapshot, shared by reference.  When the hardware changes, the inventory
- * has another snapshot under the same id.  A string that could not be read is NULL, a number
- * RDMAD_UNKNOWN; `problems` has the reason.
+ * An RdmadDevice is an immutable snapshot, shared by reference.  When the hardware changes, the
+ * inventory has another snapshot under the same id.  A string that could not be read is NULL, a
+ * number RDMAD_UNKNOWN; `problems` has the reason.
  *
  * Sources: Documentation/ABI/stable/sysfs-class-infiniband, sysfs-bus-pci, sysfs-class-net;
  * include/uapi/rdma/rdma_netlink.h.
@@ -75,12 +75,13 @@ struct RdmadPort {
 	int lid, sm_lid;  /* InfiniBand; 0 elsewhere */
 	int pkey0;	  /* entry 0 of the P_Key table, or RDMAD_UNKNOWN */
 	char *netdev;	  /* the interface of this port, or NULL */
-	/* Counted since rdmad first saw the port: changes of its state, with changes between two scans
-	 * that the kernel reported, and of its GID table; `changed_us` is the wall clock of the last
-	 * change of its state, 0: none. */
+	/* Counted since rdmad first saw the port: changes of its state, with changes between two
+	 * scans that the kernel reported, and of its GID table; `changed_us` is the wall clock of
+	 * the last change of its state, 0: none. */
 	guint64 transitions, gid_changes;
-	/* Times that it went down and came back, counted likewise, while its interface and the holder of
-	 * the device stayed the same: not the work of a pod or of this node's administrator. */
+	/* Times that it went down and came back, counted likewise, while its interface and the
+	 * holder of the device stayed the same: not the work of a pod or of this node's
+	 * administrator. */
 	guint64 flaps;
 	gint64 changed_us;
 	RdmadGid *gids; /* in index order; empty entries are left out */
@@ -136,9 +137,9 @@ typedef enum {
 
 struct RdmadDevice {
 	int refs;
-	/* Unique, stable, of [A-Za-z0-9._:-]: the PCI address "0000:3b:00.0"; with "-" and the name of
-	 * the auxiliary device for a subfunction, or with "-" and the device name for a second RDMA device
-	 * of one function; the device name if there is no PCI function. */
+	/* Unique, stable, of [A-Za-z0-9._:-]: the PCI address "0000:3b:00.0"; with "-" and the name
+	 * of the auxiliary device for a subfunction, or with "-" and the device name for a second
+	 * RDMA device of one function; the device name if there is no PCI function. */
 	char *id;
 	char *name; /* the kernel's present name, "mlx5_0"; a rename changes it */
 	int index;  /* RDMA netlink's dev_index, or RDMAD_UNKNOWN without netlink */
@@ -177,9 +178,9 @@ struct RdmadDevice {
 	char *bond;		/* bond of one of its interfaces, or NULL */
 	RdmadChardev *chardevs; /* in the order of their kinds, rdma_cm last */
 	guint n_chardevs;
-	gboolean
-		fatal; /* its driver reported a fatal error; set until it is removed or added again */
-	guint stale;   /* number of consecutive failed scans; the other members precede them */
+	gboolean fatal; /* its driver reported a fatal error; set until it is removed or added
+			 * again */
+	guint stale;	/* number of consecutive failed scans; the other members precede them */
 	char **problems; /* "ports/1/rate: Input/output error"; empty if there is none */
 };
 
@@ -233,15 +234,15 @@ RDMAD_API const char *rdmad_gid_type_name(RdmadGidType type);
 RDMAD_API const char *rdmad_node_type_name(RdmadNodeType type);
 /* Compares ids or names as strcmp() does, but runs of digits as numbers: mlx5_2 before mlx5_10. */
 RDMAD_API int rdmad_natural_compare(const char *a, const char *b);
-/* Extracts the MAC address of a GUID that is made of one (EUI-64, RFC 4291, appendix A), such as eRDMA's
- * and soft-RoCE's: 00:16:3e:01:02:0a of "0216:3eff:fe01:020a".  Returns FALSE for other GUIDs and for
- * NULL. */
+/* Extracts the MAC address of a GUID that is made of one (EUI-64, RFC 4291, appendix A), such as
+ * eRDMA's and soft-RoCE's: 00:16:3e:01:02:0a of "0216:3eff:fe01:020a".  Returns FALSE for other
+ * GUIDs and for NULL. */
 RDMAD_API gboolean rdmad_guid_get_mac(const char *guid, guint8 mac[6]);
 /* Formats a GID as "fe80:0000:..", eight groups of four hex digits. */
 RDMAD_API void rdmad_gid_format(const guint8 raw[16], char text[40]);
 
-/* A GPU or other accelerator: a function of PCI class 03 or 12 with an ID in gpu.c, with or without driver;
- * no graphics of a processor or of a management controller. */
+/* A GPU or other accelerator: a function of PCI class 03 or 12 with an ID in gpu.c, with or without
+ * driver; no graphics of a processor or of a management controller. */
 struct RdmadGpu {
 	char *pci_address;
 	int vendor, device;
@@ -264,11 +265,12 @@ RDMAD_API RdmadDistance rdmad_pci_distance(char *const *path_a, int numa_a, char
 					   int numa_b);
 RDMAD_API const char *rdmad_distance_name(RdmadDistance distance);
 
-/* Returns the index of the GPU in `gpus` (of RdmadGpu; may be NULL) that is nearest to the device, and
- * stores its distance.  The first of equals counts.  Returns -1, and stores SYS, if there is none. */
+/* Returns the index of the GPU in `gpus` (of RdmadGpu; may be NULL) that is nearest to the device,
+ * and stores its distance.  The first of equals counts.  Returns -1, and stores SYS, if there is
+ * none. */
 RDMAD_API int rdmad_nearest_gpu(const RdmadDevice *device, const GPtrArray *gpus,
 				RdmadDistance *distance);
-/* Compares two NICs of a container in the order of its rails: by distance to the nearest of its GPUs, by
- * the order of these GPUs, by PCI address, then by name.  A NIC without PCI address comes after the
- * others. */
+/* Compares two NICs of a container in the order of its rails: by distance to the nearest of its
+ * GPUs, by the order of these GPUs, by PCI address, then by name.  A NIC without PCI address comes
+ * after the others. */
 RDMAD_API int rdmad_nics_compare(const RdmadDevice *a, const RdmadDevice *b, const GPtrArray *gpus);

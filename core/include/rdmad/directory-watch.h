@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Directory watch: notifies of names that are created, removed or renamed in a directory, and of the
- * directory itself
+ * Directory watch: notifies of names that are created, removed or renamed in a directory, and of
+ * the directory itself
  *
- * The watch uses inotify(7) on the directory or, while it is missing, on its nearest existing ancestor.
- * If inotify fails (its limits, some filesystems), `fn` is called once a second instead.
+ * The watch uses inotify(7) on the directory or, while it is missing, on its nearest existing
+ * ancestor. If inotify fails (its limits, some filesystems), `fn` is called once a second instead.
  */
 #pragma once
 
 #include <rdmad/types.h>
 
-/* `fn` is called 10 ms after a change, once for changes in that time, or without a change; it reads the
- * directory itself. */
+/* `fn` is called 10 ms after a change, once for changes in that time, or without a change; it reads
+ * the directory itself. */
 RDMAD_API RdmadDirectoryWatch *rdmad_directory_watch_new(RdmadLoop *loop, RdmadModule *owner,
 							 const char *path,
 							 void (*fn)(gpointer data),

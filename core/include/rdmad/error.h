@@ -2,9 +2,10 @@
 /*
  * Errors
  *
- * A function that can fail takes `GError **error` last, and returns FALSE, NULL or -1.  A caller may
- * match only the codes that the function's comment lists.  It passes other errors up unchanged, with the
- * failed operation prefixed by g_prefix_error().  The caller that handles the error logs it, once.
+ * A function that can fail takes `GError **error` last, and returns FALSE, NULL or -1.  A caller
+ * may match only the codes that the function's comment lists.  It passes other errors up unchanged,
+ * with the failed operation prefixed by g_prefix_error().  The caller that handles the error logs
+ * it, once.
  */
 #pragma once
 
@@ -25,10 +26,10 @@ typedef enum {				/* append only: tests and modules match on these */
 				     * place */
 	       RDMAD_ERROR_TIMEOUT,	/* the deadline passed */
 	       RDMAD_ERROR_CANCELLED,	/* cancelled by its owner */
-	       RDMAD_ERROR_UNAVAILABLE, /* the other side is not available now; a retry may succeed */
+	       RDMAD_ERROR_UNAVAILABLE, /* the other side is not available; a retry may succeed */
 } RdmadError;
 
-/* Sets RDMAD_ERROR_FAILED "<message>: <strerror>", and returns FALSE, for `return rdmad_error_errno(...)`.
- * Preserves errno. */
+/* Sets RDMAD_ERROR_FAILED "<message>: <strerror>", and returns FALSE, for `return
+ * rdmad_error_errno(...)`. Preserves errno. */
 RDMAD_API gboolean rdmad_error_errno(GError **error, int errnum, const char *format, ...)
 	G_GNUC_PRINTF(3, 4);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Host commands: programs of the node, and kernel modules, run with capabilities that the daemon has
- * given up
+ * Host commands: programs of the node, and kernel modules, run with capabilities that the daemon
+ * has given up
  *
- * A module declares each command as a whole while it starts.  Then the list, which RdmadKeeper has, is
- * closed, and a request is the number of a command.  An attacker who takes over the daemon can run only
- * what the configuration names.  Each command runs in its own process, and a program as its supervised
- * child (child.h).
+ * A module declares each command as a whole while it starts.  Then the list, which RdmadKeeper has,
+ * is closed, and a request is the number of a command.  An attacker who takes over the daemon can
+ * run only what the configuration names.  Each command runs in its own process, and a program as
+ * its supervised child (child.h).
  */
 #pragma once
 
@@ -30,8 +30,8 @@ typedef struct {
 	const char *package;		/* file of the node for the standard input; NULL: none */
 	const char *sha256;		/* of the package, in hexadecimal */
 	const char *cgroup;		/* name of its own cgroup (child.h); NULL: none */
-	/* Lock file: of commands with the same file, also of a previous daemon, one begins when the other
-	 * has ended. */
+	/* Lock file: of commands with the same file, also of a previous daemon, one begins when the
+	 * other has ended. */
 	const char *lock;
 	guint64 timeout_ms;
 	/* INSERT, REMOVE */
@@ -39,24 +39,24 @@ typedef struct {
 	const char *parameter; /* "compat_mode=Y"; NULL: none */
 } RdmadHostCommand;
 
-/* Declares a command, which is copied, and returns its number, the same for an equal command.  Returns 0
- * with RDMAD_ERROR_CONFIG: the list is closed, without the command; RDMAD_ERROR_INVALID: a text is not
- * UTF-8; RDMAD_ERROR_LIMIT: too many commands, or one is too long. */
+/* Declares a command, which is copied, and returns its number, the same for an equal command.
+ * Returns 0 with RDMAD_ERROR_CONFIG: the list is closed, without the command; RDMAD_ERROR_INVALID:
+ * a text is not UTF-8; RDMAD_ERROR_LIMIT: too many commands, or one is too long. */
 RDMAD_API guint rdmad_host_declare(RdmadKeeper *keeper, const RdmadSysroot *root,
 				   const RdmadHostCommand *command, GError **error);
 
 /* Called on the loop once.  `error` is NULL after success; a program's exit status was then 0.
- * RDMAD_ERROR_NOT_FOUND: no such program or module; RDMAD_ERROR_TIMEOUT; RDMAD_ERROR_BUSY: the module is
- * in use; RDMAD_ERROR_LIMIT: the kernel killed the program, out of memory; RDMAD_ERROR_INVALID: the
- * package is too large or has another checksum; RDMAD_ERROR_FAILED; RDMAD_ERROR_UNAVAILABLE: the
- * command's process ended, and its progress is unknown.  `tail` is the end of a program's output in
- * printable UTF-8; may be "". */
+ * RDMAD_ERROR_NOT_FOUND: no such program or module; RDMAD_ERROR_TIMEOUT; RDMAD_ERROR_BUSY: the
+ * module is in use; RDMAD_ERROR_LIMIT: the kernel killed the program, out of memory;
+ * RDMAD_ERROR_INVALID: the package is too large or has another checksum; RDMAD_ERROR_FAILED;
+ * RDMAD_ERROR_UNAVAILABLE: the command's process ended, and its progress is unknown.  `tail` is the
+ * end of a program's output in printable UTF-8; may be "". */
 typedef void (*RdmadHostDone)(const char *tail, const GError *error, gpointer data);
 
 /* Starts command `number`.  The handle is valid until `done` is called or rdmad_host_cancel(). */
 RDMAD_API RdmadHostRun *rdmad_host_start(RdmadLoop *loop, RdmadModule *owner, RdmadKeeper *keeper,
 					 guint number, RdmadHostDone done, gpointer data,
 					 GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Kills a program, and cancels the call of `done`; a running system call completes.  Does nothing if
- * `run` is NULL. */
+/* Kills a program, and cancels the call of `done`; a running system call completes.  Does nothing
+ * if `run` is NULL. */
 RDMAD_API void rdmad_host_cancel(RdmadHostRun *run);

@@ -2,9 +2,9 @@
 /*
  * HTTP/1.1: one server for the control socket, the JSON API, metrics and the status page
  *
- * Every listener has limits of connections, header size, body size, duration and idle time.  A route is
- * an exact path or, with a slash and an asterisk at its end, all paths below.  Requests of other paths
- * get 404, of other methods 405.
+ * Every listener has limits of connections, header size, body size, duration and idle time.  A
+ * route is an exact path or, with a slash and an asterisk at its end, all paths below.  Requests of
+ * other paths get 404, of other methods 405.
  */
 #pragma once
 
@@ -18,8 +18,8 @@ typedef enum {
 /* The handler responds now or later; the request is valid until the response or `gone`. */
 typedef void (*RdmadHttpHandler)(RdmadHttpRequest *request, gpointer data);
 
-/* Adds a route.  `method` is "GET" (also for HEAD), "POST", "PUT" or "DELETE".  RDMAD_ERROR_BUSY: the
- * method and path have a route. */
+/* Adds a route.  `method` is "GET" (also for HEAD), "POST", "PUT" or "DELETE".  RDMAD_ERROR_BUSY:
+ * the method and path have a route. */
 RDMAD_API gboolean rdmad_http_route(RdmadHttp *http, RdmadModule *owner, const char *method,
 				    const char *path, RdmadHttpScope scope,
 				    RdmadHttpHandler handler, gpointer data, GError **error);
@@ -32,8 +32,8 @@ RDMAD_API void rdmad_http_unroute(RdmadHttp *http, const char *method, const cha
  */
 RDMAD_API gboolean rdmad_http_listen(RdmadHttp *http, RdmadModule *owner, const char *address,
 				     const char *web_config, GError **error);
-/* Returns whether rdmad_http_listen() would succeed in place of a running rdmad, whose own ports count as
- * free. */
+/* Returns whether rdmad_http_listen() would succeed in place of a running rdmad, whose own ports
+ * count as free. */
 RDMAD_API gboolean rdmad_http_rehearse(RdmadHttp *http, const char *address, const char *web_config,
 				       GError **error);
 /* Checks the syntax of an address; RDMAD_ERROR_INVALID. */
@@ -44,15 +44,16 @@ RDMAD_API gboolean rdmad_http_web_config_check(RdmadHttp *http, const char *path
 RDMAD_API void rdmad_http_unlisten(RdmadHttp *http, const char *address);
 
 RDMAD_API const char *rdmad_http_request_path(const RdmadHttpRequest *request);
-/* Returns the decoded path below a route with an asterisk, which is not empty; NULL: the route has no
- * asterisk. */
+/* Returns the decoded path below a route with an asterisk, which is not empty; NULL: the route has
+ * no asterisk. */
 RDMAD_API const char *rdmad_http_request_tail(const RdmadHttpRequest *request);
 /* Return a header, or a parameter of the query, or NULL. */
 RDMAD_API const char *rdmad_http_request_header(const RdmadHttpRequest *request, const char *name);
 RDMAD_API const char *rdmad_http_request_query(const RdmadHttpRequest *request, const char *name);
 /* Returns the body of POST or PUT, whose size the server limits. */
 RDMAD_API const guint8 *rdmad_http_request_body(const RdmadHttpRequest *request, gsize *size);
-/* `gone` is called once if the client disconnects before the response; then the request is invalid. */
+/* `gone` is called once if the client disconnects before the response; then the request is
+ * invalid. */
 RDMAD_API void rdmad_http_request_on_gone(RdmadHttpRequest *request, void (*gone)(gpointer data),
 					  gpointer data);
 

@@ -2,9 +2,9 @@
 /*
  * Inventory: the devices of this node
  *
- * Watches are notified from the top of the loop, never from inside a call that changed the inventory.  A
- * new watch gets `added` for each present device.  Devices are in the order of their ids, with numbers
- * compared as numbers (mlx5_2 before mlx5_10).
+ * Watches are notified from the top of the loop, never from inside a call that changed the
+ * inventory.  A new watch gets `added` for each present device.  Devices are in the order of their
+ * ids, with numbers compared as numbers (mlx5_2 before mlx5_10).
  */
 #pragma once
 
@@ -25,8 +25,8 @@ typedef struct {
 	void (*added)(const RdmadDevice *dev, gpointer data);
 	void (*changed)(const RdmadDevice *before, const RdmadDevice *now, gpointer data);
 	void (*removed)(const RdmadDevice *dev, gpointer data);
-	/* Called once after the calls above for a scan, to act on all of them.  A new watch gets it even
-	 * if there is no device, but not before the first scan. */
+	/* Called once after the calls above for a scan, to act on all of them.  A new watch gets it
+	 * even if there is no device, but not before the first scan. */
 	void (*settled)(gpointer data);
 } RdmadInventoryOps;
 
@@ -39,13 +39,14 @@ typedef struct {
 	void (*scanned)(gpointer data);
 } RdmadScanOps;
 
-/* Calls `scanned` after each scan, with a change or without: the kernel may have reported a change that
- * is not in the inventory, such as of a module.  A new watch is called for the last scan, if any.  `ops`
- * must outlive the watch. */
+/* Calls `scanned` after each scan, with a change or without: the kernel may have reported a change
+ * that is not in the inventory, such as of a module.  A new watch is called for the last scan, if
+ * any.  `ops` must outlive the watch. */
 RDMAD_API RdmadWatch *rdmad_inventory_watch_scans(RdmadInventory *inv, RdmadModule *owner,
 						  const RdmadScanOps *ops,
 						  gpointer data) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Frees the watch of any service; may be called from its callback.  Does nothing if `watch` is NULL. */
+/* Frees the watch of any service; may be called from its callback.  Does nothing if `watch` is
+ * NULL. */
 RDMAD_API void rdmad_watch_free(RdmadWatch *watch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadWatch, rdmad_watch_free)

@@ -15,7 +15,8 @@ typedef enum {
  * RDMAD_ERROR_INVALID: the file is too large; RDMAD_ERROR_FAILED. */
 RDMAD_API gboolean rdmad_kernel_modules_find(const RdmadSysroot *root, const char *const *names,
 					     RdmadKernelModuleFile *files, GError **error);
-/* Returns the paths, for rdmad_sysroot_open(), of the modules that `name` needs, in the order of loading,
- * and its own path last; g_strfreev().  RDMAD_ERROR_NOT_FOUND: no such module or no modules.dep. */
+/* Returns the paths, for rdmad_sysroot_open(), of the modules that `name` needs, in the order of
+ * loading, and its own path last; g_strfreev().  RDMAD_ERROR_NOT_FOUND: no such module or no
+ * modules.dep. */
 RDMAD_API char **rdmad_kernel_modules_order(const RdmadSysroot *root, const char *name,
 					    GError **error);

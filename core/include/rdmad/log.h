@@ -2,9 +2,9 @@
 /*
  * Log
  *
- * Each event is one line with a topic, the name of the module or core file, and optional fields, which
- * the JSON format has by name.  Lines of one call site are rate-limited; the next line that passes has
- * the number of suppressed lines.  All functions preserve errno.  For any thread.
+ * Each event is one line with a topic, the name of the module or core file, and optional fields,
+ * which the JSON format has by name.  Lines of one call site are rate-limited; the next line that
+ * passes has the number of suppressed lines.  All functions preserve errno.  For any thread.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
 /*
  * Messages that carry descriptors, over unix sockets of type SOCK_SEQPACKET
  *
- * A message arrives whole or not at all.  Received descriptors are close-on-exec; the descriptors of a
- * rejected message are closed.
+ * A message arrives whole or not at all.  Received descriptors are close-on-exec; the descriptors
+ * of a rejected message are closed.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 typedef struct {
 	guint8 *bytes;			/* followed by a NUL that is not counted */
 	gsize size;			/* bytes, at least 1 */
-	int fds[RDMAD_MESSAGE_FDS_MAX]; /* closed with the message unless rdmad_steal_fd() took them */
+	int fds[RDMAD_MESSAGE_FDS_MAX]; /* closed with the message unless they were stolen */
 	guint n_fds;
 } RdmadMessage;
 
@@ -37,30 +37,30 @@ typedef struct {
 /* Makes two connected, close-on-exec sockets, one for another process; the caller closes both. */
 RDMAD_API gboolean rdmad_message_pair(int *ours, int *theirs, GError **error);
 
-/* Sends a message of at least one byte; the caller keeps `fds`.  RDMAD_ERROR_GONE: the other end is closed;
- * RDMAD_ERROR_UNAVAILABLE: no room now; RDMAD_ERROR_LIMIT: the message is too large. */
+/* Sends a message of at least one byte; the caller keeps `fds`.  RDMAD_ERROR_GONE: the other end is
+ * closed; RDMAD_ERROR_UNAVAILABLE: no room now; RDMAD_ERROR_LIMIT: the message is too large. */
 RDMAD_API gboolean rdmad_message_send(int socket, const void *bytes, gsize size, const int *fds,
 				      guint n_fds, GError **error);
-/* Receives a message.  RDMAD_ERROR_GONE: the other end is closed; RDMAD_ERROR_UNAVAILABLE: no message now;
- * RDMAD_ERROR_LIMIT: the message exceeds `size_max` or `fds_max`. */
+/* Receives a message.  RDMAD_ERROR_GONE: the other end is closed; RDMAD_ERROR_UNAVAILABLE: no
+ * message now; RDMAD_ERROR_LIMIT: the message exceeds `size_max` or `fds_max`. */
 RDMAD_API RdmadMessage *rdmad_message_receive(int socket, const RdmadMessageLimits *limits,
 					      GError **error);
 
 /* ---- on the loop ---- */
 
 typedef struct {
-	/* Called for each message, which is freed after the call, with the descriptors that are left in
-	 * it. */
+	/* Called for each message, which is freed after the call, with the descriptors that are
+	 * left in it. */
 	void (*message)(RdmadMessagePeer *peer, RdmadMessage *message, gpointer data);
-	/* Called when the peer has disconnected, exceeded a limit or missed its deadline; it is invalid
-	 * after the call.  Not called for a server's peer before its first message, nor after
-	 * rdmad_message_peer_close(). */
+	/* Called when the peer has disconnected, exceeded a limit or missed its deadline; it is
+	 * invalid after the call.  Not called for a server's peer before its first message, nor
+	 * after rdmad_message_peer_close(). */
 	void (*gone)(RdmadMessagePeer *peer, gpointer data);
 } RdmadMessageOps;
 
-/* Listens at `path` with mode 0600; only root and rdmad's own user may connect (SO_PEERCRED, unix(7)).  A
- * stale socket is removed.  `limits` is copied, `ops` must outlive the server.  RDMAD_ERROR_BUSY: the
- * path has a live socket or a file of another type. */
+/* Listens at `path` with mode 0600; only root and rdmad's own user may connect (SO_PEERCRED,
+ * unix(7)).  A stale socket is removed.  `limits` is copied, `ops` must outlive the server.
+ * RDMAD_ERROR_BUSY: the path has a live socket or a file of another type. */
 RDMAD_API RdmadMessageServer *rdmad_message_server_new(RdmadLoop *loop, RdmadModule *owner,
 						       const char *path,
 						       const RdmadMessageLimits *limits,

@@ -4,17 +4,18 @@
  *
  *	create -> start -> (reload)* -> stop -> destroy
  *
- * create reads the configuration, and touches nothing outside the process; `rdmad --check` ends here.
+ * create reads the configuration, and touches nothing outside the process; `rdmad --check` ends
+ * here.
  *
  * start opens sockets, and adds events and watches.  On failure destroy follows, not stop.
  *
  * reload is optional.  On failure the module keeps its previous settings.
  *
- * stop frees everything that start and the callbacks took.  Modules are stopped in the reverse order of
- * their start.
+ * stop frees everything that start and the callbacks took.  Modules are stopped in the reverse
+ * order of their start.
  *
- * destroy frees the state.  Objects that the module then still has in the core are freed and logged.  The
- * shared object stays mapped until the process ends.
+ * destroy frees the state.  Objects that the module then still has in the core are freed and
+ * logged.  The shared object stays mapped until the process ends.
  *
  * A module has no static variables: its state has everything that changes.
  */
@@ -26,8 +27,8 @@
 
 /* ---- commands ---- */
 
-/* The path of a network namespace.  The client enters the namespace, which rdmad may not, and passes the
- * path of its own: /proc/PID/ns/net. */
+/* The path of a network namespace.  The client enters the namespace, which rdmad may not, and
+ * passes the path of its own: /proc/PID/ns/net. */
 #define RDMAD_COMMAND_NETNS "NETNS"
 
 /* The option --NAME ARGUMENT, which becomes the parameter NAME of the query. */
@@ -45,9 +46,10 @@ typedef struct {
 } RdmadCommandColumn;
 
 /*
- * A command of `rdmad`.  It sends GET `path` with the options as the query to a route of the module on
- * the control socket (http.h).  The response is a JSON object; --json prints it unchanged.  The body of a
- * response with the status 409 is printed in addition to its error, and the exit status is 1.
+ * A command of `rdmad`.  It sends GET `path` with the options as the query to a route of the module
+ * on the control socket (http.h).  The response is a JSON object; --json prints it unchanged.  The
+ * body of a response with the status 409 is printed in addition to its error, and the exit status
+ * is 1.
  */
 typedef struct {
 	const char
@@ -84,23 +86,24 @@ typedef struct {
 	gpointer (*create)(RdmadModule *self, const RdmadConfigNode *config, GError **error);
 	gboolean (*start)(gpointer state, GError **error);
 	gboolean (*reload)(gpointer state, const RdmadConfigNode *config, GError **error);
-	/* Completes requests in flight, then calls rdmad_module_drained(), after 10 s at the latest.
-	 * stop follows in any case.  NULL: nothing to complete. */
+	/* Completes requests in flight, then calls rdmad_module_drained(), after 10 s at the
+	 * latest. stop follows in any case.  NULL: nothing to complete. */
 	void (*drain)(gpointer state);
 	void (*stop)(gpointer state);
 	void (*destroy)(gpointer state);
-	/* Returns whether the module can work now, for /readyz; if not, sets `*why` to a line for people,
-	 * owned by the caller.  NULL: ready once started. */
+	/* Returns whether the module can work now, for /readyz; if not, sets `*why` to a line for
+	 * people, owned by the caller.  NULL: ready once started. */
 	gboolean (*ready)(gpointer state, char **why);
-	/* Returns the module's part of `rdmad status`, a JSON object, owned by the caller.  May be NULL. */
+	/* Returns the module's part of `rdmad status`, a JSON object, owned by the caller.  May be
+	 * NULL. */
 	struct json_t *(*status)(gpointer state);
 	/* Adds findings for `rdmad doctor` (rdmad_doctor_add()).  May be NULL. */
 	void (*doctor)(gpointer state, struct json_t *findings);
-	/* Warns of names in the configuration that the machine does not have.  Called by `rdmad --check`
-	 * on a machine with devices, after create and the first scan.  May be NULL. */
+	/* Warns of names in the configuration that the machine does not have.  Called by `rdmad
+	 * --check` on a machine with devices, after create and the first scan.  May be NULL. */
 	void (*check)(gpointer state, RdmadCheckFunc warn, gpointer data);
-	/* Returns FALSE if start would fail in place of a running rdmad, which keeps serving.  Called
-	 * after create; changes nothing.  May be NULL. */
+	/* Returns FALSE if start would fail in place of a running rdmad, which keeps serving.
+	 * Called after create; changes nothing.  May be NULL. */
 	gboolean (*rehearse)(gpointer state, GError **error);
 	/* Returns whether the module offers the device to pods, and then sets `*problem` to the
 	 * reason why it is reported as unhealthy, and `*rest` to the reason why it is healthy and
@@ -111,10 +114,11 @@ typedef struct {
 	const RdmadCommand *commands;
 	/* Capabilities that the daemon keeps for the module; NULL: none. */
 	const RdmadCapability *capabilities;
-	/* Capabilities of the module's executor (executor.h); NULL: the module needs no executor. */
+	/* Capabilities of the module's executor (executor.h); NULL: the module needs no
+	 * executor. */
 	const RdmadCapability *executor_capabilities;
-	/* Set if the module runs programs as children of the daemon (child.h); otherwise seccomp forbids
-	 * it. */
+	/* Set if the module runs programs as children of the daemon (child.h); otherwise seccomp
+	 * forbids it. */
 	gboolean runs_programs;
 } RdmadModuleClass;
 

@@ -2,16 +2,16 @@
 /*
  * Links, addresses, routes, rules and sysctls of a network namespace, and RDMA devices in it
  *
- * All functions that exchange messages with the kernel block, some for milliseconds because the kernel
- * waits for RCU: call them from the `run` of a job (work.h), and those of one RdmadNetwork from one
- * thread at a time.  The watch is for the loop.  The caller keeps descriptors of namespaces.  Lists are
- * NULL after an error.
+ * All functions that exchange messages with the kernel block, some for milliseconds because the
+ * kernel waits for RCU: call them from the `run` of a job (work.h), and those of one RdmadNetwork
+ * from one thread at a time.  The watch is for the loop.  The caller keeps descriptors of
+ * namespaces.  Lists are NULL after an error.
  *
- * Errors: RDMAD_ERROR_NOT_FOUND (no such link, address, route or rule), RDMAD_ERROR_BUSY (it exists, or
- * is in use), RDMAD_ERROR_INVALID (rejected without a request to the kernel), RDMAD_ERROR_TIMEOUT,
- * RDMAD_ERROR_UNAVAILABLE (a list that changed at each reading), RDMAD_ERROR_LIMIT (a list of more than
- * 65536 entries), RDMAD_ERROR_FAILED.  The message has the kernel's explanation, if any;
- * rdmad_network_errnum() returns its errno.
+ * Errors: RDMAD_ERROR_NOT_FOUND (no such link, address, route or rule), RDMAD_ERROR_BUSY (it
+ * exists, or is in use), RDMAD_ERROR_INVALID (rejected without a request to the kernel),
+ * RDMAD_ERROR_TIMEOUT, RDMAD_ERROR_UNAVAILABLE (a list that changed at each reading),
+ * RDMAD_ERROR_LIMIT (a list of more than 65536 entries), RDMAD_ERROR_FAILED.  The message has the
+ * kernel's explanation, if any; rdmad_network_errnum() returns its errno.
  *
  * Sources: rtnetlink(7), include/uapi/linux/{if_link,if_addr,rtnetlink,fib_rules,neighbour}.h,
  * include/uapi/rdma/rdma_netlink.h.
@@ -32,8 +32,8 @@ RDMAD_API int rdmad_network_errnum(const RdmadNetwork *net);
 RDMAD_API gboolean rdmad_network_netns_number(RdmadNetwork *net, int netns, int *number,
 					      GError **error);
 
-/* Calls `hint` from the loop when links, addresses, routes or rules of rdmad's own namespace may have
- * changed, once for each batch of messages. */
+/* Calls `hint` from the loop when links, addresses, routes or rules of rdmad's own namespace may
+ * have changed, once for each batch of messages. */
 RDMAD_API RdmadNetworkWatch *rdmad_network_watch_new(RdmadLoop *loop, RdmadModule *owner,
 						     void (*hint)(gpointer data), gpointer data,
 						     GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -92,7 +92,8 @@ RDMAD_API int rdmad_link_below(const RdmadLink *link);
 
 /* Returns an array of RdmadLink, without their virtual functions. */
 RDMAD_API GPtrArray *rdmad_links_list(RdmadNetwork *net, GError **error);
-/* The same, of the links for which `wanted` returns TRUE.  A namespace may have any number of others. */
+/* The same, of the links for which `wanted` returns TRUE.  A namespace may have any number of
+ * others. */
 RDMAD_API GPtrArray *rdmad_links_find(RdmadNetwork *net,
 				      gboolean (*wanted)(const RdmadLink *link, gpointer data),
 				      gpointer data, GError **error);
@@ -135,16 +136,16 @@ typedef struct {
 } RdmadLinkChange;
 
 /*
- * Changes a link.  A move to a namespace where `name` exists may fail with EEXIST after the link was
- * moved, under its old name (up to and including kernel 6.18): look for the link there.
+ * Changes a link.  A move to a namespace where `name` exists may fail with EEXIST after the link
+ * was moved, under its old name (up to and including kernel 6.18): look for the link there.
  */
 RDMAD_API gboolean rdmad_link_change(RdmadNetwork *net, int ifindex, const RdmadLinkChange *change,
 				     GError **error);
 /* Adds an alternative name, or removes it if `there` is FALSE. */
 RDMAD_API gboolean rdmad_link_set_altname(RdmadNetwork *net, int ifindex, const char *name,
 					  gboolean there, GError **error);
-/* Deletes all links at once, because the kernel then waits for RCU once, not for each.  A missing link is
- * no error. */
+/* Deletes all links at once, because the kernel then waits for RCU once, not for each.  A missing
+ * link is no error. */
 RDMAD_API gboolean rdmad_links_delete(RdmadNetwork *net, const int *ifindexes, guint n,
 				      GError **error);
 
@@ -195,8 +196,8 @@ typedef struct {
 	RdmadMac mac;
 } RdmadNeighbour;
 
-/* Returns an array of RdmadNeighbour, which frees them: the permanent entries, without proxies; `ifindex`
- * 0: of all links. */
+/* Returns an array of RdmadNeighbour, which frees them: the permanent entries, without proxies;
+ * `ifindex` 0: of all links. */
 RDMAD_API GPtrArray *rdmad_neighbours_list(RdmadNetwork *net, int ifindex, GError **error);
 /* Adds a permanent entry, or replaces the existing one. */
 RDMAD_API gboolean rdmad_neighbour_replace(RdmadNetwork *net, int ifindex, const RdmadIp *ip,
@@ -235,8 +236,8 @@ typedef struct {
 RDMAD_API GPtrArray *rdmad_routes_list(RdmadNetwork *net, int family, guint table, int ifindex,
 				       GError **error);
 RDMAD_API gboolean rdmad_route_add(RdmadNetwork *net, const RdmadRoute *route, GError **error);
-/* Adds the route after those with its destination, table and metric; the kernel makes them one route of
- * several hops in IPv6.  RDMAD_ERROR_BUSY: the same route exists. */
+/* Adds the route after those with its destination, table and metric; the kernel makes them one
+ * route of several hops in IPv6.  RDMAD_ERROR_BUSY: the same route exists. */
 RDMAD_API gboolean rdmad_route_append(RdmadNetwork *net, const RdmadRoute *route, GError **error);
 RDMAD_API gboolean rdmad_route_replace(RdmadNetwork *net, const RdmadRoute *route, GError **error);
 RDMAD_API gboolean rdmad_route_delete(RdmadNetwork *net, const RdmadRoute *route, GError **error);
@@ -252,8 +253,8 @@ typedef struct {
 	guint protocol;	       /* RTPROT_* of its maker */
 } RdmadRule;
 
-/* Returns an array of RdmadRule, which frees them: the rules that look up a table, without inverted ones;
- * `family` as above. */
+/* Returns an array of RdmadRule, which frees them: the rules that look up a table, without inverted
+ * ones; `family` as above. */
 RDMAD_API GPtrArray *rdmad_rules_list(RdmadNetwork *net, int family, GError **error);
 RDMAD_API gboolean rdmad_rule_add(RdmadNetwork *net, const RdmadRule *rule, GError **error);
 RDMAD_API gboolean rdmad_rule_delete(RdmadNetwork *net, const RdmadRule *rule, GError **error);
@@ -265,8 +266,8 @@ typedef struct {
 	const char *value;
 } RdmadSysctl;
 
-/* Writes sysctls in order, up to the first failure.  RDMAD_ERROR_NOT_FOUND: a sysctl, which is named,
- * does not exist. */
+/* Writes sysctls in order, up to the first failure.  RDMAD_ERROR_NOT_FOUND: a sysctl, which is
+ * named, does not exist. */
 RDMAD_API gboolean rdmad_sysctls_write(int netns, const RdmadSysctl *sysctls, guint n,
 				       GError **error);
 /* Writes the sysctls that have another value, and skips missing ones. */
@@ -275,7 +276,8 @@ RDMAD_API gboolean rdmad_sysctls_restore(int netns, const RdmadSysctl *sysctls, 
 /* Returns the names in a directory ("net/ipv4/conf/eth0"), unordered; g_strfreev() */
 RDMAD_API char **rdmad_sysctls_list(int netns, const char *directory, GError **error);
 /* Return the value of a descriptor of rdmad_executor_open(), or of a sysctl, without its newline;
- * g_free().  RDMAD_ERROR_NOT_FOUND: the named sysctl does not exist, or is a secret that is not set. */
+ * g_free().  RDMAD_ERROR_NOT_FOUND: the named sysctl does not exist, or is a secret that is not
+ * set. */
 RDMAD_API char *rdmad_sysctl_read_fd(int fd, GError **error);
 RDMAD_API char *rdmad_sysctl_read(int netns, const char *name, GError **error);
 
@@ -283,6 +285,6 @@ RDMAD_API char *rdmad_sysctl_read(int netns, const char *name, GError **error);
 
 /* Returns "shared" or "exclusive".  RDMAD_ERROR_NOT_FOUND: the kernel has no such mode. */
 RDMAD_API const char *rdmad_rdma_netns_mode(GError **error);
-/* Moves an RDMA device from the namespace `from`, in which the request is made, to `to`; 0: rdmad's own.
- * RDMAD_ERROR_FAILED with the text of EOPNOTSUPP: shared mode, or no support in the driver. */
+/* Moves an RDMA device from the namespace `from`, in which the request is made, to `to`; 0: rdmad's
+ * own. RDMAD_ERROR_FAILED with the text of EOPNOTSUPP: shared mode, or no support in the driver. */
 RDMAD_API gboolean rdmad_rdma_move(int from, const char *device, int to, GError **error);

@@ -3,8 +3,8 @@
  * Pod log directory: maps uids to pods
  *
  * Names of cgroups have only uids.  Kubelet keeps a log directory for each pod of the node,
- * NAMESPACE_NAME_UID (pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory).  The uid of a static
- * pod is a hash, there as in its cgroup.
+ * NAMESPACE_NAME_UID (pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory).  The uid of a
+ * static pod is a hash, there as in its cgroup.
  */
 #pragma once
 

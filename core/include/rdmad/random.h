@@ -4,8 +4,9 @@
 
 #include <rdmad/types.h>
 
-/* Returns a random number for names and pauses; never fails.  If getrandom(2) fails, as it may before the
- * kernel's pool is filled or under a filter of system calls, GLib falls back to the time. */
+/* Returns a random number for names and pauses; never fails.  If getrandom(2) fails, as it may
+ * before the kernel's pool is filled or under a filter of system calls, GLib falls back to the
+ * time. */
 RDMAD_API guint32 rdmad_random(void);
 /* Returns a number of at least `low` and less than `high`, which must be larger. */
 RDMAD_API guint32 rdmad_random_range(guint32 low, guint32 high);

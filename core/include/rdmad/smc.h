@@ -2,9 +2,9 @@
 /*
  * SMC-R: the kernel's table of physical networks, its EIDs, and its sockets
  *
- * Functions without a socket act on the network namespace of the calling thread; EIDs and RDMA devices
- * are those of the machine.  Entries of RDMA devices can be read and written only in the host's
- * namespace.  Functions that send requests block: for jobs and the executor.  They fail with
+ * Functions without a socket act on the network namespace of the calling thread; EIDs and RDMA
+ * devices are those of the machine.  Entries of RDMA devices can be read and written only in the
+ * host's namespace.  Functions that send requests block: for jobs and the executor.  They fail with
  * RDMAD_ERROR_NOT_FOUND if the kernel has no SMC, or its module is not loaded.
  *
  * Sources: include/uapi/linux/{smc,smc_diag}.h, net/smc/{smc_pnet,smc_clc,smc_netlink,smc_diag}.c.
@@ -16,8 +16,9 @@
 #define RDMAD_SMC_PNETID_MAX 16u
 #define RDMAD_SMC_EID_MAX    32u
 
-/* Check for 1 to 16 upper-case letters and digits (the kernel would convert lower case), and for 1 to 32
- * of A-Z, 0-9, "." and "-", of which the first is a letter or digit, without "..".  RDMAD_ERROR_INVALID. */
+/* Check for 1 to 16 upper-case letters and digits (the kernel would convert lower case), and for 1
+ * to 32 of A-Z, 0-9, "." and "-", of which the first is a letter or digit, without "..".
+ * RDMAD_ERROR_INVALID. */
 RDMAD_API gboolean rdmad_smc_pnetid_check(const char *pnetid, GError **error);
 RDMAD_API gboolean rdmad_smc_eid_check(const char *eid, GError **error);
 RDMAD_API gboolean rdmad_smc_pnetid_is_valid(const char *pnetid);
@@ -68,8 +69,9 @@ typedef struct {
 } RdmadSmcSocket;
 
 RDMAD_API void rdmad_smc_socket_free(gpointer socket);
-/* Returns an array of RdmadSmcSocket, which frees them, of at most 65536 sockets in the namespace of
- * `diag`, a socket of NETLINK_SOCK_DIAG, which is closed.  RDMAD_ERROR_NOT_FOUND: no smc_diag. */
+/* Returns an array of RdmadSmcSocket, which frees them, of at most 65536 sockets in the
+ * namespace of `diag`, a socket of NETLINK_SOCK_DIAG, which is closed.  RDMAD_ERROR_NOT_FOUND:
+ * no smc_diag. */
 RDMAD_API GPtrArray *rdmad_smc_sockets_list(int diag, GError **error);
 
 /* Returns a static word for metrics, "no-smc-device", or "other" for an unknown reason. */

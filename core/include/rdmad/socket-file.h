@@ -15,8 +15,8 @@ typedef struct {
 	gint64 changed_ns;
 } RdmadSocketFile;
 
-/* Stores the identity of the socket at `path`.  Returns FALSE, and clears `file`, if there is no socket
- * or stat(2) fails. */
+/* Stores the identity of the socket at `path`.  Returns FALSE, and clears `file`, if there is no
+ * socket or stat(2) fails. */
 RDMAD_API gboolean rdmad_socket_file_identify(const char *path, RdmadSocketFile *file);
 RDMAD_API gboolean rdmad_socket_file_equal(const RdmadSocketFile *a, const RdmadSocketFile *b);
 /* Returns whether no server listens at the socket (ECONNREFUSED). */

@@ -2,11 +2,11 @@
 /*
  * Tables of a module in the state database (SQLite; <state-dir>/rdmad.db)
  *
- * A write is on the disk when rdmad_tables_write() returns TRUE: respond after it.  All functions are for
- * the loop.  A write must not contain another write, for example of allocations.
+ * A write is on the disk when rdmad_tables_write() returns TRUE: respond after it.  All functions
+ * are for the loop.  A write must not contain another write, for example of allocations.
  *
- * All names that a module creates in the database begin with "module_", the module's name and "_", with
- * "_" for "-": module_cni_journal.
+ * All names that a module creates in the database begin with "module_", the module's name and "_",
+ * with "_" for "-": module_cni_journal.
  */
 #pragma once
 
@@ -14,16 +14,16 @@
 
 typedef struct {
 	const char *name; /* the module's name */
-	/* SQL, NULL-terminated: entry N migrates from version N to N + 1.  Never change a released entry:
-	 * add another. */
+	/* SQL, NULL-terminated: entry N migrates from version N to N + 1.  Never change a released
+	 * entry: add another. */
 	const char *const *migrations;
-	/* Called in a transaction after the database was lost and made again: deletes all rows, which may
-	 * be old, and writes the rows anew.  NULL: the tables stay as they are found. */
+	/* Called in a transaction after the database was lost and made again: deletes all rows,
+	 * which may be old, and writes the rows anew.  NULL: the tables stay as they are found. */
 	gboolean (*rewrite)(RdmadTables *tables, gpointer data, GError **error);
 } RdmadTablesClass;
 
-/* Makes or migrates the tables.  `klass` must outlive them.  RDMAD_ERROR_ABI: the tables are of a newer
- * version of the module; RDMAD_ERROR_FAILED. */
+/* Makes or migrates the tables.  `klass` must outlive them.  RDMAD_ERROR_ABI: the tables are of a
+ * newer version of the module; RDMAD_ERROR_FAILED. */
 RDMAD_API RdmadTables *rdmad_tables_open(RdmadState *state, RdmadModule *owner,
 					 const RdmadTablesClass *klass, gpointer data,
 					 GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -56,20 +56,20 @@ typedef struct {
 
 /* ---- writing ---- */
 
-/* Calls `fn` in a transaction, which is on the disk when TRUE is returned, and else rolled back.  `fn` is
- * called a second time if the database was lost during the first. */
+/* Calls `fn` in a transaction, which is on the disk when TRUE is returned, and else rolled back.
+ * `fn` is called a second time if the database was lost during the first. */
 RDMAD_API gboolean rdmad_tables_write(RdmadTables *tables,
 				      gboolean (*fn)(RdmadTables *tables, gpointer data,
 						     GError **error),
 				      gpointer data, GError **error);
-/* Writes as rdmad_tables_write() does, without waiting for the disk, for state that ends with the boot:
- * it survives the end of rdmad at any moment, but not a power failure. */
+/* Writes as rdmad_tables_write() does, without waiting for the disk, for state that ends with the
+ * boot: it survives the end of rdmad at any moment, but not a power failure. */
 RDMAD_API gboolean rdmad_tables_write_for_boot(RdmadTables *tables,
 					       gboolean (*fn)(RdmadTables *tables, gpointer data,
 							      GError **error),
 					       gpointer data, GError **error);
-/* Runs a statement without rows, only in rdmad_tables_write() and `rewrite`.  RDMAD_ERROR_BUSY: a violated
- * constraint, such as an existing key. */
+/* Runs a statement without rows, only in rdmad_tables_write() and `rewrite`.  RDMAD_ERROR_BUSY: a
+ * violated constraint, such as an existing key. */
 RDMAD_API gboolean rdmad_tables_run(RdmadTables *tables, const char *sql, const RdmadValue *values,
 				    gsize n_values, GError **error);
 /* Returns the number of rows that the last statement inserted, changed or deleted. */
@@ -82,8 +82,8 @@ typedef gboolean (*RdmadRowFunc)(const RdmadRow *row, gpointer data, GError **er
 RDMAD_API gboolean rdmad_tables_read(RdmadTables *tables, const char *sql, const RdmadValue *values,
 				     gsize n_values, RdmadRowFunc fn, gpointer data,
 				     GError **error);
-/* Return the value of a column, from 0.  Texts and bytes are valid during the call of RdmadRowFunc, and
- * NULL for SQL's NULL. */
+/* Return the value of a column, from 0.  Texts and bytes are valid during the call of RdmadRowFunc,
+ * and NULL for SQL's NULL. */
 RDMAD_API gint64 rdmad_row_int(const RdmadRow *row, guint column);
 RDMAD_API const char *rdmad_row_text(const RdmadRow *row, guint column);
 RDMAD_API const void *rdmad_row_bytes(const RdmadRow *row, guint column, gsize *size);

@@ -3,14 +3,14 @@
  * Steps: changes of a pod's network, as plain data
  *
  * A step has the data of a change and of its undo.  A plan is an array of steps in the order of
- * execution; the undo has the reverse order.  These functions do not read the network: the planner has
- * read it before, and the executor executes the plan.
+ * execution; the undo has the reverse order.  These functions do not read the network: the planner
+ * has read it before, and the executor executes the plan.
  *
- * Steps and their undo are idempotent: a repetition changes nothing.  Therefore a step has the data that
- * distinguishes its own work from that of others: names with indexes, previous values.
+ * Steps and their undo are idempotent: a repetition changes nothing.  Therefore a step has the data
+ * that distinguishes its own work from that of others: names with indexes, previous values.
  *
- * An interface of the pod has its name there only, because a plan is made before it exists; an interface
- * of the host has its index too.  Steps are journalled and sent to the executor as JSON.
+ * An interface of the pod has its name there only, because a plan is made before it exists; an
+ * interface of the host has its index too.  Steps are journalled and sent to the executor as JSON.
  */
 #pragma once
 
@@ -115,7 +115,8 @@ typedef struct {
 	RdmadMac mac;
 } RdmadStepNeighbour;
 
-/* A value below /proc/sys; `before` NULL: nothing to restore, because the value ends with its interface. */
+/* A value below /proc/sys; `before` NULL: nothing to restore, because the value ends with its
+ * interface. */
 typedef struct {
 	char *path; /* "net/ipv4/conf/eth1/arp_ignore" */
 	char *value, *before;
@@ -128,8 +129,8 @@ typedef struct {
 	guint32 parent_index; /* in the host's namespace */
 	char *parent;	      /* its name; another name at that index is an error */
 	char *name;	      /* in the pod */
-	char *mode;   /* macvlan: "bridge", "private", "vepa", "passthru"; ipvlan: "l2", "l3",
-				 * "l3s"; ipoib: "datagram", "connected"; NULL: the first of these */
+	char *mode;	      /* macvlan: "bridge", "private", "vepa", "passthru"; ipvlan: "l2",
+			       * "l3", "l3s"; ipoib: "datagram", "connected"; NULL: the first */
 	guint32 vlan; /* 1 to 4094 */
 	gboolean is_8021ad;
 	guint32 pkey; /* ipoib; 0: the parent's */
@@ -139,9 +140,9 @@ typedef struct {
 
 #define RDMAD_STEP_GROUP_AWAY 0x72646d76 /* "rdmv" */
 
-/* Moves a link of the host into the pod, and renames it.  Undo: moves it back from its present namespace,
- * with all members restored.  A link in the host that is up, without the group RDMAD_STEP_GROUP_AWAY, was
- * never moved, or is restored. */
+/* Moves a link of the host into the pod, and renames it.  Undo: moves it back from its present
+ * namespace, with all members restored.  A link in the host that is up, without the group
+ * RDMAD_STEP_GROUP_AWAY, was never moved, or is restored. */
 typedef struct {
 	guint32 index; /* in the host's namespace */
 	char *host_name, *pod_name;
@@ -212,7 +213,8 @@ enum { /* the bits of RdmadVfFields */
        RDMAD_STEP_VF_GUIDS = 3 << 6,
 };
 
-/* Sets a virtual function through its PF, and verifies it by reading.  Undo: sets it to `before`. */
+/* Sets a virtual function through its PF, and verifies it by reading.  Undo: sets it to
+ * `before`. */
 typedef struct {
 	guint32 pf_index;
 	char *pf;
@@ -223,8 +225,8 @@ typedef struct {
 				 * link and its RDMA device by `pci`, with new indexes */
 } RdmadStepVfSet;
 
-/* Moves an RDMA device into the pod's namespace; exclusive netns mode only.  Undo: moves it back from its
- * present namespace to the host's, with its name there. */
+/* Moves an RDMA device into the pod's namespace; exclusive netns mode only.  Undo: moves it back
+ * from its present namespace to the host's, with its name there. */
 typedef struct {
 	guint32 index; /* RDMA netlink's dev_index, the same in every namespace */
 	char *host_name;
@@ -258,8 +260,8 @@ typedef struct {
 	RdmadIp ip;
 } RdmadStepRdmaBind;
 
-/* Adds an entry of SMC-R: `eid`, or `pnetid` with its link or RDMA device.  The entry of an RDMA device
- * is made in the host.  Undo: removes the entry. */
+/* Adds an entry of SMC-R: `eid`, or `pnetid` with its link or RDMA device.  The entry of an RDMA
+ * device is made in the host.  Undo: removes the entry. */
 typedef struct {
 	char *eid;
 	char *pnetid;
@@ -270,7 +272,8 @@ typedef struct {
 typedef struct {
 	RdmadStepKind kind;
 	RdmadStepPlace where;
-	/* The undo does nothing, because the effect ends with a link that another step makes or moves. */
+	/* The undo does nothing, because the effect ends with a link that another step makes or
+	 * moves. */
 	gboolean goes_with_link;
 	union {
 		RdmadStepLinkCreate create;
@@ -318,5 +321,6 @@ RDMAD_API RdmadStep *rdmad_step_from_json(const struct json_t *json, GError **er
 RDMAD_API GPtrArray *rdmad_steps_new(void);
 /* Returns JSON on one line; g_free(). */
 RDMAD_API char *rdmad_steps_to_text(const GPtrArray *steps);
-/* RDMAD_ERROR_INVALID: "step 3: route: ..."; RDMAD_ERROR_LIMIT: more than RDMAD_STEP_JSON_MAX bytes. */
+/* RDMAD_ERROR_INVALID: "step 3: route: ..."; RDMAD_ERROR_LIMIT: more than RDMAD_STEP_JSON_MAX
+ * bytes. */
 RDMAD_API GPtrArray *rdmad_steps_from_text(const char *text, gsize length, GError **error);

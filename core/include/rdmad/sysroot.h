@@ -2,12 +2,13 @@
 /*
  * Sysroot: the only opener of /sys, /proc and /dev
  *
- * Paths are relative to the root ("sys/class/infiniband"), and symbolic links cannot lead out of it.
- * Values are read whole, up to RDMAD_SYSROOT_MAX bytes, without trailing white space and NULs, with
- * U+FFFD for invalid UTF-8.  For any thread: the object is immutable.
+ * Paths are relative to the root ("sys/class/infiniband"), and symbolic links cannot lead out of
+ * it. Values are read whole, up to RDMAD_SYSROOT_MAX bytes, without trailing white space and NULs,
+ * with U+FFFD for invalid UTF-8.  For any thread: the object is immutable.
  *
- * RDMAD_ERROR_NOT_FOUND: no such file or device (ENOENT, ENODEV, ENXIO); RDMAD_ERROR_INVALID: a file of
- * another type, unexpected contents, or too many bytes; RDMAD_ERROR_FAILED: another error of the kernel.
+ * RDMAD_ERROR_NOT_FOUND: no such file or device (ENOENT, ENODEV, ENXIO); RDMAD_ERROR_INVALID: a
+ * file of another type, unexpected contents, or too many bytes; RDMAD_ERROR_FAILED: another error
+ * of the kernel.
  */
 #pragma once
 
@@ -31,24 +32,26 @@ RDMAD_API gboolean rdmad_sysroot_read_int(const RdmadSysroot *root, const char *
 /* Returns the last component of a link's target ("../../bus/pci/drivers/mlx5_core": "mlx5_core");
  * g_free(). */
 RDMAD_API char *rdmad_sysroot_link_name(const RdmadSysroot *root, const char *path, GError **error);
-/* Returns `path` with all links resolved, relative to the root ("sys/devices/pci0000:3a/..."); g_free(). */
+/* Returns `path` with all links resolved, relative to the root ("sys/devices/pci0000:3a/...");
+ * g_free(). */
 RDMAD_API char *rdmad_sysroot_resolve(const RdmadSysroot *root, const char *path, GError **error);
 /* Returns the names in a directory, at most 65536, sorted with numbers as numbers; g_strfreev(). */
 RDMAD_API char **rdmad_sysroot_list(const RdmadSysroot *root, const char *path, GError **error);
 /* `value` is NULL if it could not be read, for the reason in `error`. */
 typedef void (*RdmadSysrootFunc)(const char *name, const char *value, const GError *error,
 				 gpointer data);
-/* Reads all attributes (up to 4096 bytes) of a directory of /sys, in the order of rdmad_sysroot_list(),
- * at half the cost of single reads: for GID tables and counters. */
+/* Reads all attributes (up to 4096 bytes) of a directory of /sys, in the order of
+ * rdmad_sysroot_list(), at half the cost of single reads: for GID tables and counters. */
 RDMAD_API gboolean rdmad_sysroot_read_dir(const RdmadSysroot *root, const char *path,
 					  RdmadSysrootFunc fn, gpointer data, GError **error);
-/* Returns whether the file exists; FALSE also if that is unknown.  To distinguish, open the file and
- * check the error. */
+/* Returns whether the file exists; FALSE also if that is unknown.  To distinguish, open the file
+ * and check the error. */
 RDMAD_API gboolean rdmad_sysroot_exists(const RdmadSysroot *root, const char *path);
 RDMAD_API gboolean rdmad_sysroot_write(const RdmadSysroot *root, const char *path,
 				       const char *value, GError **error);
-/* Returns the path of a program for execve(2), g_free(): `path` itself, "/sbin/modprobe", or in another
- * sysroot the path of the program there, so that no program of this machine is run for it. */
+/* Returns the path of a program for execve(2), g_free(): `path` itself, "/sbin/modprobe", or in
+ * another sysroot the path of the program there, so that no program of this machine is run for
+ * it. */
 RDMAD_API char *rdmad_sysroot_program(const RdmadSysroot *root, const char *path, GError **error);
 /* Returns whether the root is this machine itself, so that netlink and device files are of the same
  * machine. */

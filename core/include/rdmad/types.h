@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of types.  Public headers include this one instead of each other, so that no cycle is possible. */
+/* Names of types.  Public headers include this one instead of each other, so that no cycle is
+ * possible. */
 #pragma once
 
 #include <glib.h>
@@ -59,8 +60,8 @@ typedef struct RdmadWorkers RdmadWorkers;
 /* How long a change of a file or directory lasts, for disk.h and its users. */
 typedef enum {
 	RDMAD_DISK_FOR_GOOD, /* it is synced */
-	/* Until the end of the boot.  It is not synced: its owner compares what it finds, and makes what is missing
-	 * or damaged, at each start. */
+	/* Until the end of the boot.  It is not synced: its owner compares what it finds, and makes
+	 * what is missing or damaged, at each start. */
 	RDMAD_DISK_FOR_BOOT,
 } RdmadDiskLife;
 

@@ -5,5 +5,6 @@
 #include <rdmad/types.h>
 
 /* Returns the errno of connect(2) to a path: 0 (a server listens), EAGAIN (its backlog is full),
- * ECONNREFUSED (a stale file), ENOENT, EPROTOTYPE (a server listens, but not for streams), or another. */
+ * ECONNREFUSED (a stale file), ENOENT, EPROTOTYPE (a server listens, but not for streams), or
+ * another. */
 RDMAD_API int rdmad_unix_probe(const char *path);

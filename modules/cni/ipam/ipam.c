@@ -11,8 +11,8 @@
 #include "error.h"
 
 #define WORDS_MAX 256 /* bytes of a plugin's output in an error */
-/* For a plugin to end by itself: between the creation and the contents of a lease, the signal would leave an
- * address that nobody can free. */
+/* For a plugin to end by itself: between the creation and the contents of a lease, the signal would
+ * leave an address that nobody can free. */
 #define PATIENCE_MS 1000u
 
 struct CniIpam {
@@ -145,8 +145,8 @@ static char *config_make(const CniIpamCall *call)
 
 /* ---- the answer ---- */
 
-/* Returns whether the plugin does not support GC or STATUS.  That is no error: each removed attachment had
- * its DEL, and ADD may be supported. */
+/* Returns whether the plugin does not support GC or STATUS.  That is no error: each removed
+ * attachment had its DEL, and ADD may be supported. */
 static gboolean is_unsupported(const CniIpam *ipam, json_int_t code)
 {
 	return (ipam->command == CNI_GC && code == CNI_ERROR_VERSION) ||

@@ -3,8 +3,8 @@
  * IPAM: another plugin assigns the addresses of a NIC
  *
  * The plugin is searched in CNI_PATH, then in `plugin_path`.  It gets the variables of CNI and
- * tracing, PATH, and the whole network configuration on its standard input, for CHECK with prevResult.
- * It outlives rdmad, and the next rdmad awaits its end (records.h).
+ * tracing, PATH, and the whole network configuration on its standard input, for CHECK with
+ * prevResult. It outlives rdmad, and the next rdmad awaits its end (records.h).
  */
 #pragma once
 
@@ -16,10 +16,9 @@
 
 typedef struct CniIpam CniIpam;
 
-/* Called once, on the loop.  `result` is NULL after an error, and for other commands than ADD; else the
- * callee owns it.
- * CNI_ERROR_IPAM, for STATUS CNI_ERROR_NOT_AVAILABLE or CNI_ERROR_LIMITED; CNI_ERROR_TRY_AGAIN, also at
- * the deadline; CNI_ERROR_VERSION: the plugin refused the version. */
+/* Called once, on the loop.  `result` is NULL after an error, and for other commands than ADD; else
+ * the callee owns it. CNI_ERROR_IPAM, for STATUS CNI_ERROR_NOT_AVAILABLE or CNI_ERROR_LIMITED;
+ * CNI_ERROR_TRY_AGAIN, also at the deadline; CNI_ERROR_VERSION: the plugin refused the version. */
 typedef void (*CniIpamDone)(CniResult *result, const GError *error, gpointer data);
 
 typedef struct {

@@ -103,8 +103,8 @@ static gboolean process_ends(int pidfd, gint64 until_us)
 	return n == 1 && end.revents & POLLIN;
 }
 
-/* A plugin that is killed may leave a lease without its owner.  Returns TRUE if the process was of the
- * record. */
+/* A plugin that is killed may leave a lease without its owner.  Returns TRUE if the process was of
+ * the record. */
 static gboolean process_end(const CniIpamRecords *records, const Record *record, pid_t pid)
 {
 	rdmad_autofd int fd = pidfd_open(pid, 0);

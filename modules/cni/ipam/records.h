@@ -12,9 +12,10 @@
 
 typedef struct CniIpamRecords CniIpamRecords;
 
-/* Waits a bounded time for the end of the processes that an earlier rdmad left, with their children, and
- * kills those that have not ended, so that none writes anything after this has returned.  Returns NULL if a
- * record or the processes cannot be read; the record stays.  RDMAD_ERROR_FAILED, RDMAD_ERROR_INVALID. */
+/* Waits a bounded time for the end of the processes that an earlier rdmad left, with their
+ * children, and kills those that have not ended, so that none writes anything after this has
+ * returned.  Returns NULL if a record or the processes cannot be read; the record stays.
+ * RDMAD_ERROR_FAILED, RDMAD_ERROR_INVALID. */
 CniIpamRecords *cni_ipam_records_open(const char *run_dir, GError **error);
 void cni_ipam_records_free(CniIpamRecords *records);
 

@@ -226,7 +226,8 @@ static void route_add(Planner *planner, RdmadStepRoute route, guint32 table)
 	    has_route(planner, &route.to, RDMAD_ROUTE_TABLE_MAIN))
 		return;
 	replaces = !route.to.prefix && pod_default_remove(planner, route.to.family);
-	/* The undo removes the route before it adds the pod's, which the kernel rejects otherwise. */
+	/* The undo removes the route before it adds the pod's, which the kernel rejects
+	 * otherwise. */
 	route_put(planner, &route, RDMAD_ROUTE_TABLE_MAIN)->goes_with_link = !replaces;
 }
 
@@ -287,8 +288,8 @@ static gboolean is_reachable(const Planner *planner, const RdmadIp *gateway)
 }
 
 /* Copies the host's routes through the NIC, which lead to the other rails.  A pod in another
- * network than the host does not reach their gateways.  The host selects a table other than the main
- * one by rules, which the pod has only for the NIC's own table. */
+ * network than the host does not reach their gateways.  The host selects a table other than the
+ * main one by rules, which the pod has only for the NIC's own table. */
 static void host_routes_add(Planner *planner, gboolean of_main)
 {
 	const GArray *routes = planner->input->host->routes;

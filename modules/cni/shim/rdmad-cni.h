@@ -47,7 +47,8 @@ CallOutcome call_daemon(const ShimRequest *request, const char *path, int64_t wa
 
 #define SPOOL_NAME_SIZE 33
 
-/* Returns 0 if the DEL is on the disk, under `name`; -1 with errno if not.  ENOBUFS: the spool is full. */
+/* Returns 0 if the DEL is on the disk, under `name`; -1 with errno if not.  ENOBUFS: the spool is
+ * full. */
 int spool_write(const ShimRequest *request, const char *directory, char name[SPOOL_NAME_SIZE]);
 void spool_remove(const char *directory, const char *name);
 

@@ -155,9 +155,9 @@ static int records_count(int directory)
 	return n;
 }
 
-/* A runtime that repeats an ADD without rdmad makes a container for each, and only rdmad knows which DELs
- * are of none of its own.  None is dropped here: that of a full spool fails, so that the runtime repeats it
- * and makes no further container. */
+/* A runtime that repeats an ADD without rdmad makes a container for each, and only rdmad knows
+ * which DELs are of none of its own.  None is dropped here: that of a full spool fails, so that the
+ * runtime repeats it and makes no further container. */
 static int room_check(int directory, const char *name)
 {
 	if (faccessat(directory, name, F_OK, 0) == 0 || records_count(directory) < RECORDS_MAX)

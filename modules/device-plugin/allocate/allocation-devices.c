@@ -9,7 +9,8 @@ static void device_add(GPtrArray *devices, const PoolDevice *device)
 		g_ptr_array_add(devices, (gpointer)device->dev);
 }
 
-/* An exclusive device is of one container alone, also where `defaults` or a label of the node set the rest. */
+/* An exclusive device is of one container alone, also where `defaults` or a label of the node set
+ * the rest. */
 static gboolean exposes_all(const Pool *pool)
 {
 	const ResourceSettings *settings = pool_settings(pool);

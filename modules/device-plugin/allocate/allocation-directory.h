@@ -31,11 +31,12 @@ gboolean allocation_directory_exists(const char *run_dir, const char *id);
 /* Creates directories ahead of allocations; rdmad_spare_dirs_free(). */
 RdmadSpareDirs *allocation_directory_spares(const char *run_dir, RdmadLoop *loop,
 					    RdmadModule *owner) G_GNUC_WARN_UNUSED_RESULT;
-/* Creates what is missing of the directory of an existing allocation, and writes what a power failure has
- * damaged.  RDMAD_ERROR_FAILED. */
+/* Creates what is missing of the directory of an existing allocation, and writes what a power
+ * failure has damaged.  RDMAD_ERROR_FAILED. */
 gboolean allocation_directory_keep(const char *run_dir, const RdmadAllocation *allocation,
 				   GError **error);
-/* Writes allocation.json unless it is right.  RDMAD_ERROR_NOT_FOUND: there is no directory; RDMAD_ERROR_FAILED. */
+/* Writes allocation.json unless it is right.  RDMAD_ERROR_NOT_FOUND: there is no directory;
+ * RDMAD_ERROR_FAILED. */
 gboolean allocation_directory_describe(const char *run_dir, const RdmadAllocation *allocation,
 				       GError **error);
 
@@ -47,7 +48,8 @@ typedef struct {
 	char **slots;			/* sorted */
 	char *pod_namespace, *pod_name; /* NULL: unknown */
 	gint64 since_us;
-	/* The allocation has ended: its directory could not be removed then, or kubelet listed it. */
+	/* The allocation has ended: its directory could not be removed then, or kubelet listed
+	 * it. */
 	gboolean is_over, is_listed;
 } AllocationNote;
 

@@ -13,8 +13,8 @@
  * 6. first in the order of the pool.
  *
  * Slots of existing allocations are chosen last, whatever their devices: kubelet offers them if it
- * has lost their holders.  Those of allocations without a known pod come first, because the pod may have
- * ended before kubelet listed it.
+ * has lost their holders.  Those of allocations without a known pod come first, because the pod may
+ * have ended before kubelet listed it.
  */
 #pragma once
 

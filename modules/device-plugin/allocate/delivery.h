@@ -7,8 +7,8 @@
  * running.  After a restart, and after an allocation that kubelet still listed when it ended, a
  * directory without an allocation is removed when no living pod can have it mounted: kubelet, which
  * has run for a minute, lists neither its slots nor its pod, no allocation has its slots, and the
- * pod's cgroup does not live.  If allocation.json does not identify the allocation, the directory is
- * removed only when there is no allocation at all.
+ * pod's cgroup does not live.  If allocation.json does not identify the allocation, the directory
+ * is removed only when there is no allocation at all.
  */
 #pragma once
 

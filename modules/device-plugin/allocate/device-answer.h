@@ -2,8 +2,8 @@
 /*
  * Device answer: the part of a container's answer that its devices determine
  *
- * The table keeps the answers of a resource, because the allocations of a resource have the same few
- * devices, and the device information is JSON.
+ * The table keeps the answers of a resource, because the allocations of a resource have the same
+ * few devices, and the device information is JSON.
  */
 #pragma once
 

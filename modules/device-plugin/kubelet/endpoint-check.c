@@ -7,10 +7,11 @@
 #include "podresources.pb-c.h"
 #include "kubelet/unpack.h"
 
-/* Delays of the queries after the start of the stream.  Before the first one kubelet has processed the
- * list, and after 15 s it has noticed the end of older streams.  A list may hide from these queries that
- * kubelet has stopped the endpoint; five minutes later kubelet removes its devices, with any list
- * (endpointStopGracePeriod; GetCapacity() in pkg/kubelet/cm/devicemanager/manager.go). */
+/* Delays of the queries after the start of the stream.  Before the first one kubelet has processed
+ * the list, and after 15 s it has noticed the end of older streams.  A list may hide from these
+ * queries that kubelet has stopped the endpoint; five minutes later kubelet removes its devices,
+ * with any list (endpointStopGracePeriod; GetCapacity() in
+ * pkg/kubelet/cm/devicemanager/manager.go). */
 static const guint query_delays_ms[] = { 500, 500, 1000, 3000, 10000, 330000 };
 
 #define SECOND_MS    1000  /* before the second of the two queries that decide */

@@ -13,9 +13,9 @@
 
 typedef struct EndpointCheck EndpointCheck;
 
-/* Calls `stopped` when two consecutive queries found no device while `offers` returned TRUE, and again
- * only after a query has found a device.  Calls it also when sockets of an earlier rdmad are found
- * dead. */
+/* Calls `stopped` when two consecutive queries found no device while `offers` returned TRUE, and
+ * again only after a query has found a device.  Calls it also when sockets of an earlier rdmad are
+ * found dead. */
 typedef struct {
 	gboolean (*offers)(gpointer data); /* whether the list has a healthy device */
 	void (*stopped)(const char *why, gpointer data);
@@ -24,8 +24,8 @@ typedef struct {
 EndpointCheck *endpoint_check_new(RdmadModule *self, Kubelet *kubelet, const char *resource,
 				  const EndpointCheckOps *ops, gpointer data);
 void endpoint_check_free(EndpointCheck *check);
-/* Starts the check of a new stream: several queries within 15 seconds, and one after six minutes.  A query
- * that fails or finds no device is repeated. */
+/* Starts the check of a new stream: several queries within 15 seconds, and one after six minutes.
+ * A query that fails or finds no device is repeated. */
 void endpoint_check_begin(EndpointCheck *check);
 void endpoint_check_end(EndpointCheck *check);
 /* Begins again if a healthy device is offered, and the last query could not tell without one. */

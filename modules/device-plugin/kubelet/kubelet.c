@@ -15,7 +15,7 @@
 #include "deviceplugin.pb-c.h"
 #include "resource-name.h"
 
-#define REGISTER_DEADLINE_MS 15000 /* includes up to 10 s in which kubelet connects to the plugin */
+#define REGISTER_DEADLINE_MS 15000 /* includes up to 10 s for kubelet to connect to the plugin */
 #define ANSWER_MAX	     65536
 #define ALLOCATABLE_MAX	     (16u << 20) /* devices of all plugins, one message each */
 #define ALLOCATABLE_MS	     5000

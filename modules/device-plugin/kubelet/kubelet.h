@@ -38,12 +38,12 @@ gboolean kubelet_lives(const Kubelet *kubelet, const RdmadSocketFile *file);
  * notice the end of its streams first; otherwise it would stop the new endpoint instead. */
 guint kubelet_hold_ms(const Kubelet *kubelet);
 
-/* Returns whether a socket of the resource, of an earlier rdmad, was found dead after `since_us`, or before
- * it within that delay. */
+/* Returns whether a socket of the resource, of an earlier rdmad, was found dead after `since_us`,
+ * or before it within that delay. */
 gboolean kubelet_lost_socket(const Kubelet *kubelet, const char *resource, gint64 since_us);
 
-/* Removes the sockets that were there at the start, and at which no process listens now.  An rdmad that
- * waits to take over listens at those of one that was killed. */
+/* Removes the sockets that were there at the start, and at which no process listens now.  An rdmad
+ * that waits to take over listens at those of one that was killed. */
 void kubelet_remove_stale_sockets(Kubelet *kubelet);
 /* The socket was taken over, and is no longer one of an earlier rdmad. */
 void kubelet_own_socket(Kubelet *kubelet, const char *path);

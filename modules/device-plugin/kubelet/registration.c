@@ -192,7 +192,8 @@ static gboolean take_over(Registration *registration)
 
 	if (!part || registration->server)
 		return FALSE;
-	/* Kubelet stops what is taken over when it notices the end of connections older than these. */
+	/* Kubelet stops what is taken over when it notices the end of connections older than
+	 * these. */
 	if (kubelet_lost_socket(registration->kubelet, registration->resource, rdmad_now_us()) ||
 	    !handed_over_fits(registration, part->state)) {
 		discard(registration, g_steal_pointer(&part));
@@ -235,7 +236,8 @@ static void close_and_try(gpointer data)
 		register_now(registration);
 }
 
-/* Kubelet stops a new socket with the stream of the old one, if it notices the end of that afterwards. */
+/* Kubelet stops a new socket with the stream of the old one, if it notices the end of that
+ * afterwards. */
 static void leave(Registration *registration)
 {
 	endpoint_check_end(registration->check);

@@ -28,7 +28,8 @@
 typedef struct Registration Registration;
 
 /* Closes the connections of the previous process whose resource is not in `resources`
- * (ResourceSettings), and removes their sockets: kubelet waits for no response to its calls there. */
+ * (ResourceSettings), and removes their sockets: kubelet waits for no response to its calls
+ * there. */
 void registration_close_removed(RdmadModule *self, Kubelet *kubelet, const GPtrArray *resources);
 
 /* `ops` and `data` handle the calls from kubelet; streams_changed and notified may be NULL. */

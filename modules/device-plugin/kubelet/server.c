@@ -360,7 +360,8 @@ gboolean plugin_server_is_reachable(const PluginServer *server)
 
 /* ---- end ---- */
 
-/* GOAWAY would have kubelet's gRPC close the connection before kubelet has noticed the end of its stream. */
+/* GOAWAY would have kubelet's gRPC close the connection before kubelet has noticed the end of its
+ * stream. */
 void plugin_server_leave(PluginServer *server, void (*left)(gpointer data), gpointer data)
 {
 	rdmad_event_disarm(server->publish);

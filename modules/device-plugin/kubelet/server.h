@@ -64,9 +64,9 @@ void plugin_server_freeze(PluginServer *server, void (*still)(gpointer data), gp
 /* Returns the state for plugin_server_take() of another process; see rdmad/hand-over.h.  NULL: it
  * cannot be handed over. */
 json_t *plugin_server_give(PluginServer *server, int *fds, guint *n_fds);
-/* Ends the streams, and calls `left` from the loop when kubelet has noticed: it closes its connection then.  A
- * kubelet that is busy has three seconds.  Call only plugin_server_free() and plugin_server_drain()
- * afterwards. */
+/* Ends the streams, and calls `left` from the loop when kubelet has noticed: it closes its
+ * connection then.  A kubelet that is busy has three seconds.  Call only plugin_server_free() and
+ * plugin_server_drain() afterwards. */
 void plugin_server_leave(PluginServer *server, void (*left)(gpointer data), gpointer data);
 /* Sends pending responses, leaves, then calls `drained` from the loop. */
 void plugin_server_drain(PluginServer *server, void (*drained)(gpointer data), gpointer data);

@@ -6,8 +6,9 @@
  * a device count as hca_handle, queue pairs, completion queues, memory regions and so on as
  * hca_object.  The limit is removed with the cgroup of the pod.
  *
- * Needs the controller, of cgroup v2 or v1.  That of v2 is enabled in the cgroups above the pod's where
- * necessary.  Sources: Documentation/admin-guide/cgroup-v2.rst, "RDMA", and cgroup-v1/rdma.rst.
+ * Needs the controller, of cgroup v2 or v1.  That of v2 is enabled in the cgroups above the pod's
+ * where necessary.  Sources: Documentation/admin-guide/cgroup-v2.rst, "RDMA", and
+ * cgroup-v1/rdma.rst.
  */
 #pragma once
 

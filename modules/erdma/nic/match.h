@@ -26,8 +26,8 @@ void erdma_match_free(gpointer match);
 
 /* Returns whether driver, PCI ID or name ("erdma...") identify an eRDMA device. */
 gboolean erdma_is_device(const RdmadDevice *dev);
-/* Stores the MAC address by which a link is matched.  Returns FALSE if it has none, or is above another
- * link. */
+/* Stores the MAC address by which a link is matched.  Returns FALSE if it has none, or is above
+ * another link. */
 gboolean erdma_link_mac(const RdmadLink *link, RdmadMac *mac);
 /* Never returns NULL. */
 ErdmaMatch *erdma_match(const RdmadDevice *dev, const ErdmaView *view);

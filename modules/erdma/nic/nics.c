@@ -253,7 +253,8 @@ static gboolean network_is(const ErdmaNicNetwork *done, const ErdmaNicNetwork *w
 static gboolean steps_start(ErdmaNics *nics, ErdmaNic *nic, const ErdmaPlan *plan, GError **error)
 {
 	ErdmaJournalEntry *entry = erdma_journal_entry(nics->journal, &nic->mac);
-	/* It restores the network of the row, whereas another one is a change of the configuration. */
+	/* It restores the network of the row, whereas another one is a change of the
+	 * configuration. */
 	const gboolean repair = network_is(entry->done, plan->wanted);
 	g_autofree char *steps = rdmad_steps_to_text(plan->steps);
 
@@ -351,8 +352,8 @@ static gboolean may_have_moved(const RdmadAllocation *holder, gpointer data)
 	return rdmad_allocation_may_move(holder);
 }
 
-/* Returns whether a missing interface may be in a pod.  CNI returns it after the allocation has ended: until
- * then the NIC stays away. */
+/* Returns whether a missing interface may be in a pod.  CNI returns it after the allocation has
+ * ended: until then the NIC stays away. */
 static gboolean is_given(const ErdmaNics *nics, const ErdmaMatch *match, const ErdmaNic *nic)
 {
 	return !match->ifindex &&

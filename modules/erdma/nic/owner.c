@@ -85,8 +85,8 @@ static gboolean is_managed(const ErdmaPlanInput *in, int ifindex)
 	return FALSE;
 }
 
-/* Returns the lowest metric of the default routes, not made by rdmad, of one link, or of all others that
- * rdmad does not manage: a DHCP client may add such a route to a managed NIC. */
+/* Returns the lowest metric of the default routes, not made by rdmad, of one link, or of all others
+ * that rdmad does not manage: a DHCP client may add such a route to a managed NIC. */
 static guint64 default_metric(const ErdmaPlanInput *in, int ifindex, gboolean others)
 {
 	guint64 lowest = NO_ROUTE;
@@ -119,8 +119,8 @@ static gboolean may_ask(const ErdmaPlanInput *in)
 					in->settings->address_from == ERDMA_ADDRESS_METADATA);
 }
 
-/* Returns whether both the link and another eRDMA NIC, whose default route takes precedence, may be the
- * primary one. */
+/* Returns whether both the link and another eRDMA NIC, whose default route takes precedence, may be
+ * the primary one. */
 static gboolean has_rival(const ErdmaPlanInput *in, int ifindex)
 {
 	if (default_metric(in, ifindex, FALSE) == NO_ROUTE)

@@ -42,7 +42,8 @@ typedef struct {
 	const ErdmaNicNetwork *metadata; /* NULL: unknown */
 	gboolean metadata_failed;	 /* the last query failed */
 	const ErdmaNicNetwork *done;	 /* set by rdmad before; NULL: nothing */
-	/* Indexes (int) of the links that rdmad has configured, also of those whose device is gone. */
+	/* Indexes (int) of the links that rdmad has configured, also of those whose device is
+	 * gone. */
 	const GArray *managed;
 	RdmadMac primary_mac; /* from the metadata service, or unset */
 	gboolean is_given;    /* to a pod, which may have the interface in its namespace */

@@ -17,8 +17,8 @@ typedef struct {
 ErdmaNicState erdma_plan_owner(const ErdmaPlanInput *in, const RdmadLink *link, char **reason);
 /* Returns whether a route is a default route of the main table. */
 gboolean erdma_route_is_default(const RdmadRoute *route);
-/* Returns whether the link is the primary NIC: the settings or the metadata service name it, or else its
- * default route takes precedence over those of other links that rdmad does not manage. */
+/* Returns whether the link is the primary NIC: the settings or the metadata service name it, or
+ * else its default route takes precedence over those of other links that rdmad does not manage. */
 gboolean erdma_nic_is_primary(const ErdmaPlanInput *in, const RdmadLink *link);
 /* Returns whether all of a route's traffic uses the link. */
 gboolean erdma_route_is_of(const RdmadRoute *route, int ifindex);

@@ -16,8 +16,8 @@ static gboolean leads_to(const RdmadRoute *route, const RdmadIp *to)
 	return to->prefix ? rdmad_ip_equal(&route->to, to) : erdma_route_is_default(route);
 }
 
-/* A route of another NIC of this module: the order of the two does not matter.  The primary NIC, which may
- * have an eRDMA device too, is none. */
+/* A route of another NIC of this module: the order of the two does not matter.  The primary NIC,
+ * which may have an eRDMA device too, is none. */
 static gboolean is_of_own_nic(const Planner *planner, const RdmadRoute *route)
 {
 	const ErdmaPlanInput *in = planner->in;

@@ -9,7 +9,7 @@
 #define ERDMA_SMC_DISABLE_IPV6 "net/ipv6/conf/all/disable_ipv6"
 #define ERDMA_SMC_DEFAULT_IPV6 "net/ipv6/conf/default/disable_ipv6"
 
-/* `network` is as it was read.  `before`: the pod's row in the journal if an earlier container of the pod
- * got SMC-R, else NULL; its steps have the original values of the sysctls. */
+/* `network` is as it was read.  `before`: the pod's row in the journal if an earlier container of
+ * the pod got SMC-R, else NULL; its steps have the original values of the sysctls. */
 GPtrArray *erdma_smc_pod_steps(const ErdmaSmcPod *pod, const ErdmaSmcNetwork *network,
 			       const ErdmaSmcPod *before, gboolean tcp2smc, gboolean disable_ipv6);

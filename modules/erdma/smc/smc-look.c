@@ -77,7 +77,8 @@ gpointer erdma_smc_look(gpointer data, const RdmadJob *job, GError **error)
 	if (host->netns >= 0 && !rdmad_netns_id_equal(&query->netns_id, &none) &&
 	    !rdmad_netns_id_equal(&query->netns_id, &host->netns_id))
 		rdmad_clear_fd(&host->netns);
-	/* The end of a namespace is a fact; other errors, such as a lack of descriptors, may pass. */
+	/* The end of a namespace is a fact; other errors, such as a lack of descriptors, may
+	 * pass. */
 	if (why && !rdmad_netns_is_gone(why)) {
 		g_propagate_error(error, g_steal_pointer(&why));
 		return NULL;

@@ -89,8 +89,8 @@ static void task_store(Task *task, ErdmaSmcState state, const char *reason)
 		rdmad_warn("cannot keep that %s has SMC-R: %s", pod->name, error->message);
 }
 
-/* Returns the pod's row of an earlier container whose steps are in effect, perhaps in part, or NULL.  Of
- * a namespace that could not be identified, only the path is known. */
+/* Returns the pod's row of an earlier container whose steps are in effect, perhaps in part, or
+ * NULL.  Of a namespace that could not be identified, only the path is known. */
 static const ErdmaSmcPod *pod_before(const Task *task)
 {
 	const ErdmaSmcPod *before = erdma_smc_pods_find(task->tasks->pods, task->uid);

@@ -15,8 +15,8 @@ const char *const port_error_names[PORT_ERROR_KINDS] = {
 	[PORT_RETRIES_EXCEEDED] = "retries_exceeded",
 };
 
-/* Sorted by name; at most PARTS_OF_GROUP of a kind.  Counters of mlx5, bnxt_re, rxe, irdma, efa, mana, ionic,
- * hns; the meanings are in names/hw.c. */
+/* Sorted by name; at most PARTS_OF_GROUP of a kind.  Counters of mlx5, bnxt_re, rxe, irdma, efa,
+ * mana, ionic, hns; the meanings are in names/hw.c. */
 static const struct ErrorName {
 	const char *name;
 	PortErrorKind kind;

@@ -5,8 +5,8 @@
 #include "traffic/traffic.h"
 
 /* Counters in words of 4 bytes: Documentation/ABI/stable/sysfs-class-infiniband; drivers' own
- * counters of octets: drivers/infiniband/hw/{mlx5,efa,bnxt_re,erdma,ionic}; soft-RoCE counts packets
- * only: drivers/infiniband/sw/rxe/rxe_hw_counters.c. */
+ * counters of octets: drivers/infiniband/hw/{mlx5,efa,bnxt_re,erdma,ionic}; soft-RoCE counts
+ * packets only: drivers/infiniband/sw/rxe/rxe_hw_counters.c. */
 typedef struct {
 	RdmadCounterGroup group;
 	const char *received, *transmitted;

@@ -302,7 +302,8 @@ static void test_nothing_leaves_a_cgroup(Fixture *f, gconstpointer data)
 	"if [ -n \"$m\" ]; then echo 32M >$m/memory.limit_in_bytes; else echo 32M "                \
 	">$v/memory.max; fi || exit 77; "
 
-/* The shell reports that the kernel has killed its command; a signal alone does not mean that memory ran out. */
+/* The shell reports that the kernel has killed its command; a signal alone does not mean that
+ * memory ran out. */
 static void test_a_lack_of_memory_is_told_from_other_ends(Fixture *f, gconstpointer data)
 {
 	static const struct {

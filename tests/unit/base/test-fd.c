@@ -9,8 +9,8 @@
 #include "../support/entries.h"
 #include "../support/unit.h"
 
-/* The calls below are interrupted every second time, transfer at most `at_most` bytes, and fail after
- * `fails_after` calls. */
+/* The calls below are interrupted every second time, transfer at most `at_most` bytes, and fail
+ * after `fails_after` calls. */
 static gsize at_most;
 static guint calls, fails_after;
 

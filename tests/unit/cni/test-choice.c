@@ -17,7 +17,8 @@ static char *chosen_text(const GPtrArray *choices)
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* A pod that was allocated two slots of each of two NICs, a virtual function and an InfiniBand port. */
+/* A pod that was allocated two slots of each of two NICs, a virtual function and an InfiniBand
+ * port. */
 typedef struct {
 	const RdmadDevice *devices[5];
 	CniSlot slots[6];

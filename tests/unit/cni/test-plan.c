@@ -7,8 +7,8 @@
 #include "support/unit.h"
 
 /*
- * A host with a management NIC and a RoCE NIC with two addresses and a route to the other rails, its
- * virtual function, an InfiniBand NIC; a pod behind eth0.
+ * A host with a management NIC and a RoCE NIC with two addresses and a route to the other rails,
+ * its virtual function, an InfiniBand NIC; a pod behind eth0.
  */
 typedef struct {
 	CniView *host, *pod;

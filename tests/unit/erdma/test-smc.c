@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The annotation of SMC-R, its options, the sysctls of a pod, and the names that the kernel takes. */
+/* The annotation of SMC-R, its options, the sysctls of a pod, and the names that the kernel
+ * takes. */
 #include <rdmad/error.h>
 #include <rdmad/smc.h>
 #include <rdmad/step.h>

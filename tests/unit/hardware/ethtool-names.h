@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of counters that are read of `ethtool -S`, as the drivers of Linux 6.12 have them: one of each kind. */
+/* Names of counters that are read of `ethtool -S`, as the drivers of Linux 6.12 have them: one of
+ * each kind. */
 #pragma once
 
 static const char *const ethtool_names[] = {

@@ -200,8 +200,9 @@ static void test_a_failing_driver_is_reported_once_for_all_counters(Fixture *f, 
 	assert_hw(f, "lifespan=10;out_of_buffer=1;out_of_sequence=2;");
 }
 
-/* mlx5's other counters are fresh for some milliseconds only after this one was read.  The first file that
- * is opened fails, after the directory was opened twice, for its files and for its names. */
+/* mlx5's other counters are fresh for some milliseconds only after this one was read.  The first
+ * file that is opened fails, after the directory was opened twice, for its files and for its
+ * names. */
 static void test_the_counter_that_makes_the_others_cheap_is_read_first(Fixture *f,
 								       gconstpointer data)
 {
@@ -236,8 +237,8 @@ static void put_first(Fixture *f)
 	test_machine_settle(f->machine, HW);
 }
 
-/* The calls of a reading: the first opens the directory, the second lists it.  A counter is added before,
- * which the time of the directory shows with `is_changed`. */
+/* The calls of a reading: the first opens the directory, the second lists it.  A counter is added
+ * before, which the time of the directory shows with `is_changed`. */
 static const struct {
 	gboolean is_known, is_changed;
 	guint at;

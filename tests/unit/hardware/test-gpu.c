@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which functions are GPUs; the IDs and classes are those of real ones, as lspci -nn prints them. */
+/* Which functions are GPUs; the IDs and classes are those of real ones, as lspci -nn prints
+ * them. */
 #include "hardware/device.h"
 #include "hardware/scan/parts.h"
 

@@ -407,7 +407,8 @@ static void test_devices_that_count_other_things(void)
 	assert_lines(text, lines);
 }
 
-/* The maximum of each width of struct ib_pma_portcounters; beside them what is near, beyond, or of 64 bits. */
+/* The maximum of each width of struct ib_pma_portcounters; beside them what is near, beyond, or of
+ * 64 bits. */
 static void test_a_counter_at_its_maximum_has_stopped(void)
 {
 	static const RdmadCounter counters[] = {

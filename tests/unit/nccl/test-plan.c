@@ -409,8 +409,8 @@ static void test_defects(void)
 
 /* ---- every node of two or three ports ---- */
 
-/* A kind of port, and whether it can be a rail when the addresses of the namespace are known, and when
- * they are not; `words` has %u for the port, the first %u being the name's. */
+/* A kind of port, and whether it can be a rail when the addresses of the namespace are known, and
+ * when they are not; `words` has %u for the port, the first %u being the name's. */
 typedef struct {
 	const char *name, *words;
 	RdmadLinkLayer layer; /* UNKNOWN: no rail in any plan */

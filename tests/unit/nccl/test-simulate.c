@@ -166,7 +166,8 @@ static const struct {
 	{ "m 2/v1/2001:db8::1 3/v2/2001:db8::1\n", "NCCL_IB_ADDR_FAMILY=AF_INET6", 25,
 	  "m:1=fails" },
 	{ "m 2/v1/2001:db8::1 3/v2/2001:db8::1\n", "NCCL_IB_ADDR_FAMILY=AF_INET6", 26, "m:1=3" },
-	/* Types that cannot be read, as those of other namespaces: an error, then memory by chance. */
+	/* Types that cannot be read, as those of other namespaces: an error, then memory by
+	 * chance. */
 	{ "m 0/v1/fe80::1 1/?/10.0.0.1 2/v1/10.0.0.2 3/v2/10.0.0.2\n", "", 25, "m:1=fails" },
 	{ "m 0/v1/fe80::1 1/?/10.0.0.1 2/v1/10.0.0.2 3/v2/10.0.0.2\n", "", 26, "m:1=chance" },
 	{ "m 0/v1/fe80::1 1/?/10.0.0.1 2/v1/10.0.0.2 3/v2/10.0.0.2\n", BY_ADDRESS("10.0.0.2/32"),

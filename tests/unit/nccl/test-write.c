@@ -121,7 +121,8 @@ static void test_bad_names(void)
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(views); i++) {
-		/* In the views of these tests a line is a device: "\v" stands for a newline in a name. */
+		/* In the views of these tests a line is a device: "\v" stands for a newline in a
+		 * name. */
 		g_auto(Made) m = { view_from_text(views[i]), settings_from_text(NULL), NULL };
 		RdmadDevice *device = (RdmadDevice *)nccl_view_device(m.view, 0)->device;
 		g_autofree char *sh = NULL;

@@ -172,7 +172,8 @@ static void test_altnames_come_and_go(Fixture *f, gconstpointer data)
 	g_assert_cmpuint(g_strv_length(after->altnames), ==, 0);
 }
 
-/* The most names that the kernel takes: the message of the link is longer than a datagram of a dump. */
+/* The most names that the kernel takes: the message of the link is longer than a datagram of a
+ * dump. */
 static void test_a_link_with_hundreds_of_names_is_read_at_once(Fixture *f, gconstpointer data)
 {
 	/* Cannot be opened again, like the socket in a pod. */

@@ -53,8 +53,8 @@ static void test_a_link_that_a_container_changed_comes_back_whole(Fixture *f, Rd
 	expect_whole(f);
 }
 
-/* The kernel keeps the route of a gateway when the address of its network is removed, and does not take it
- * again: another program has left the NIC in this state. */
+/* The kernel keeps the route of a gateway when the address of its network is removed, and does not
+ * take it again: another program has left the NIC in this state. */
 static void test_a_route_without_its_network_comes_back(Fixture *f, RdmadStep *step)
 {
 	twice(f, step, FALSE);
@@ -63,7 +63,8 @@ static void test_a_route_without_its_network_comes_back(Fixture *f, RdmadStep *s
 	expect_whole(f);
 }
 
-/* The kernel takes no route from a tentative address, which an address is as long as there is no carrier. */
+/* The kernel takes no route from a tentative address, which an address is as long as there is no
+ * carrier. */
 static void test_a_route_from_an_ipv6_address_comes_back(Fixture *f, RdmadStep *step)
 {
 	const RdmadLinkChange down = { .up = -1 };

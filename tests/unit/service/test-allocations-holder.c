@@ -401,8 +401,8 @@ test_an_init_container_is_not_taken_for_the_one_that_has_its_slots_next(Allocati
 	expect_containers(f, "a=p/- a=p/main ");
 }
 
-/* The machine may be paused, also while a call waits for a List: only Lists that lack the pod show that
- * its admission has failed. */
+/* The machine may be paused, also while a call waits for a List: only Lists that lack the pod show
+ * that its admission has failed. */
 static void test_the_length_of_an_admission_ends_when_kubelet_asks(AllocationsFixture *f,
 								   gconstpointer data)
 {
@@ -437,8 +437,8 @@ static void test_the_length_of_an_admission_ends_when_kubelet_asks(AllocationsFi
 	}
 }
 
-/* The kubelets of the two Allocates and of the list.  A pod that is listed without devices may be one
- * that kubelet has forgotten, whose allocation is then the first. */
+/* The kubelets of the two Allocates and of the list.  A pod that is listed without devices may be
+ * one that kubelet has forgotten, whose allocation is then the first. */
 static void
 test_an_init_container_of_before_a_restart_of_kubelet_keeps_its_allocation(AllocationsFixture *f,
 									   gconstpointer data)
@@ -621,8 +621,8 @@ static void test_a_pod_that_was_never_named_is_told_by_its_logs(AllocationsFixtu
 	}
 }
 
-/* The second kubelet has lost the checkpoint, and gives another container of "p" its devices; so has the
- * third.  No allocation is of "other". */
+/* The second kubelet has lost the checkpoint, and gives another container of "p" its devices; so
+ * has the third.  No allocation is of "other". */
 static void test_a_pod_that_was_admitted_again_may_live(AllocationsFixture *f, gconstpointer data)
 {
 	static const char logs[] = "ns_p_1 ns_other_1";
@@ -702,8 +702,8 @@ static char *id_of(const char *const *slots, gpointer id)
 	return g_strdup(id);
 }
 
-/* A static pod whose manifest changes: kubelet admits the second pod, then ends the first one, and starts
- * the second one later.  Both have the same name. */
+/* A static pod whose manifest changes: kubelet admits the second pod, then ends the first one, and
+ * starts the second one later.  Both have the same name. */
 static void test_a_pod_that_starts_after_one_of_its_name_has_ended_is_adopted(AllocationsFixture *f,
 									      gconstpointer data)
 {
@@ -736,7 +736,8 @@ static void test_a_pod_that_starts_after_one_of_its_name_has_ended_is_adopted(Al
 	rdmad_allocations_set_liveness(f->allocations, NULL, NULL);
 }
 
-/* The allocation "a" of a pod, whose deletion was forced, and "b" of a later one that has its name. */
+/* The allocation "a" of a pod, whose deletion was forced, and "b" of a later one that has its
+ * name. */
 typedef struct {
 	const char *name;
 	const char *cgroup_a, *cgroup_b; /* NULL: not found */

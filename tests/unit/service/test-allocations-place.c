@@ -249,7 +249,8 @@ static void test_a_damaged_database_is_written_again(void)
 		g_assert_cmpuint(fwrite(noise, 4096, 1, file), ==, 1);
 	}
 	fclose(file);
-	/* A new allocation reads only the last page of the table, and the first one is not in it. */
+	/* A new allocation reads only the last page of the table, and the first one is not in
+	 * it. */
 	rdmad_allocations_end(f.allocations, first, "test", &error);
 	g_assert_no_error(error);
 	g_assert_null(rdmad_allocations_problem(f.allocations));

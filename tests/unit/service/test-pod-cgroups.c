@@ -73,8 +73,8 @@ static void make_all(const Fixture *f, const char *path)
 	g_assert_cmpint(g_mkdir_with_parents(full, 0700), ==, 0);
 }
 
-/* Each pod of the name: the number of processes in its cgroup (-1: it has none), whether it has ended, whether it
- * has an allocation. */
+/* Each pod of the name: the number of processes in its cgroup (-1: it has none), whether it has
+ * ended, whether it has an allocation. */
 static const struct {
 	struct {
 		int processes;

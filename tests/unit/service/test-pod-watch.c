@@ -394,7 +394,8 @@ static void test_a_successor_of_the_same_name_is_another_pod(Fixture *f, gconstp
 	RUN_UNTIL(f, life(f) == RDMAD_POD_LIFE_ALIVE);
 }
 
-/* Kubelet admits another pod of the name while the processes of the one whose deletion was forced end. */
+/* Kubelet admits another pod of the name while the processes of the one whose deletion was forced
+ * end. */
 static void test_a_successor_outlives_a_pod_that_goes_on(Fixture *f, gconstpointer data)
 {
 	watch_pod(f);

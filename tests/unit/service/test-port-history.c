@@ -287,8 +287,9 @@ static void test_where_nobody_tells_the_carrier_is_counted(void)
 	}
 }
 
-/* "uA": the interface is set up in the host, "dA": it is there and not set up, "-A": it is in a pod, "oA": another
- * one is there; "n2uA": with two changes reported before; "H": the device has another holder; "R": it is added again. */
+/* "uA": the interface is set up in the host, "dA": it is there and not set up, "-A": it is in a
+ * pod, "oA": another one is there; "n2uA": with two changes reported before; "H": the device has
+ * another holder; "R": it is added again. */
 static guint64 flaps_of(const char *script)
 {
 	g_auto(GStrv) steps = g_strsplit(script, " ", -1);
