@@ -206,6 +206,8 @@ static void end_noticed(gpointer data)
 	endpoint->stopped = endpoint->over = TRUE;
 	if (!endpoints.era->dials_inside && resource->endpoint != endpoint)
 		return;
+	if (resource->endpoint != endpoint)
+		judge_hand_over_disturbed();
 	if (resource->endpoint) {
 		resource->endpoint->stopped = TRUE;
 		resource->endpoint->stopped_us = clock_now_us();
