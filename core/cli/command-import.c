@@ -2,6 +2,7 @@
 /* `rdmad import-config FILE`: becomes the importer, a program in Python (contrib/import) */
 #include <errno.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/terminal.h"
@@ -11,6 +12,15 @@
 #define PYTHON	      "/usr/bin/python3"
 #define OF_BUILD_TREE "../contrib/import" /* from the program */
 
+/* Another user may have made a directory beside that of the program, as in /tmp. */
+static gboolean is_of_owner(const char *program, const char *directory)
+{
+	struct stat mine, its;
+
+	return stat(program, &mine) == 0 && stat(directory, &its) == 0 && S_ISDIR(its.st_mode) &&
+	       its.st_uid == mine.st_uid && !(its.st_mode & S_IWOTH);
+}
+
 /* Returns the directory of the importer that belongs to this program, or NULL. */
 static char *importer_find(void)
 {
@@ -18,7 +28,7 @@ static char *importer_find(void)
 	g_autofree char *directory = g_path_get_dirname(program);
 	g_autofree char *built = g_build_filename(directory, OF_BUILD_TREE, NULL);
 
-	if (access(built, R_OK | X_OK) == 0)
+	if (is_of_owner(program, built))
 		return g_steal_pointer(&built);
 	return access(RDMAD_IMPORT_DIR, R_OK | X_OK) == 0 ? g_strdup(RDMAD_IMPORT_DIR) : NULL;
 }

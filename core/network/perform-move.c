@@ -23,6 +23,7 @@
 
 #define RETURN_MS      2000  /* for the kernel to destroy a namespace */
 #define UPPERS_MAX     1024u /* that are deleted at once */
+#define UPPERS_ROUNDS  64u   /* a pod may make others meanwhile */
 #define LOOPBACK_INDEX 1
 #define POD_INDEX      0x40000000 /* added to an index that is in use in the pod */
 #define SURE	       3u	  /* of likeness() */
@@ -503,7 +504,10 @@ static guint uppers_delete_some(const PerformContext *ctx, int nic, GError **err
  * keep the NIC in the pod. */
 static void uppers_delete(const PerformContext *ctx, const RdmadLink *nic, GError **problem)
 {
-	while (!*problem && uppers_delete_some(ctx, nic->ifindex, problem) == UPPERS_MAX)
+	guint rounds = UPPERS_ROUNDS;
+
+	while (!*problem && rounds-- &&
+	       uppers_delete_some(ctx, nic->ifindex, problem) == UPPERS_MAX)
 		;
 }
 
