@@ -330,11 +330,15 @@ void sockets_bind(int fd, ino_t number)
 	socket_of(fd)->number = number;
 }
 
+/* A socket that was shut down receives no connections, although a copy of its descriptor is open. */
 static Socket *listening_at(ino_t number)
 {
-	for (const GSList *l = listening; l; l = l->next)
-		if (((const Socket *)l->data)->number == number)
-			return l->data;
+	for (const GSList *l = listening; l; l = l->next) {
+		Socket *socket = l->data;
+
+		if (socket->number == number && !(socket->shut & RECEIVING))
+			return socket;
+	}
 	return NULL;
 }
 
@@ -373,8 +377,6 @@ int sockets_shutdown(int fd, int how)
 	Socket *socket = socket_of(fd);
 	const guint mode = (guint)how + 1;
 
-	if (!socket->connected)
-		return descriptor_fail(ENOTCONN);
 	socket->shut |= mode;
 	epoll_wake(&socket->open, 0);
 	if (socket->peer) {
