@@ -32,8 +32,8 @@ void judge_hand_over_asked(gboolean is_calm)
 {
 	memset(hand_over.given, 0, sizeof(hand_over.given)); /* those of the one before */
 	for (guint i = 0; is_calm && i < NODE_RESOURCES; i++)
-		if (node_resources[i].devices)
-			hand_over.kept[i] = kubelet_endpoint(node_resources[i].name);
+		hand_over.kept[i] =
+			node_resources[i].devices ? kubelet_endpoint(node_resources[i].name) : 0;
 }
 
 void judge_hand_over_failed(void)
