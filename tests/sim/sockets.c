@@ -330,7 +330,7 @@ void sockets_bind(int fd, ino_t number)
 	socket_of(fd)->number = number;
 }
 
-/* A socket that was shut down receives no connections, although a copy of its descriptor is open. */
+/* A socket that was shut down receives no connections, whoever has a copy of it. */
 static Socket *listening_at(ino_t number)
 {
 	for (const GSList *l = listening; l; l = l->next) {
