@@ -280,6 +280,7 @@ class RestTest(HealthCase):
         self.both(config)
         self.wait_ready(2, VF)
         self.kubelet.allocate("ml/a", VF, 2)
+        self.wait_for(lambda: all(a["pod"] for a in self.allocations().values()), "name of the pod")
         link = self.hardware.path("net/ens1f0v0")
         target = os.readlink(link)
         self.addCleanup(os.symlink, target, link)
