@@ -3,6 +3,7 @@
 #include "operation.h"
 
 #include <rdmad/allocations.h>
+#include <rdmad/cgroup-pod.h>
 #include <rdmad/inventory.h>
 
 typedef struct {
@@ -27,6 +28,17 @@ static guint place_of(const GPtrArray *held, const RdmadAllocation *allocation)
 	return i;
 }
 
+/* Returns TRUE if the cgroup of the allocation has another UID than the pod: a pod of this name,
+ * whose deletion was forced, runs on. */
+static gboolean is_of_another_pod(const CniRequest *request, const RdmadAllocation *allocation)
+{
+	char uid[sizeof(((RdmadCgroupPod *)NULL)->uid)];
+
+	return request->pod_uid && allocation->pod_cgroup &&
+	       rdmad_cgroup_pod_path(allocation->pod_cgroup, uid) &&
+	       !g_str_equal(uid, request->pod_uid);
+}
+
 static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 {
 	Collect *collect = data;
@@ -38,7 +50,7 @@ static void allocation_collect(const RdmadAllocation *allocation, gpointer data)
 	 * containers of the pod have the slots that remain. */
 	if (!cni_request_is_for(collect->request, allocation->pod_namespace,
 				allocation->pod_name) ||
-	    !allocation->container)
+	    !allocation->container || is_of_another_pod(collect->request, allocation))
 		return;
 	place = place_of(collect->held, allocation);
 	if (place < collect->held->len)
