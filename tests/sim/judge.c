@@ -289,7 +289,10 @@ void judge_calm(void)
 		const char *name = node_resources[i].name;
 		Lost *lost = &judge.lost[i];
 
-		if (kubelet_endpoints(name) || !node_resources[i].devices || !life_is_on()) {
+		/* Without a healthy slot, podresources does not show that kubelet has stopped the
+		 * plugin. */
+		if (kubelet_endpoints(name) || !life_is_on() || !life_allocations() ||
+		    !judge_devices_expect(&node_resources[i]).healthy) {
 			*lost = (Lost){ 0 };
 			continue;
 		}
@@ -311,6 +314,8 @@ static void list_check(const NodeResource *resource)
 
 	for (guint i = 0; list && i < list->len; i++)
 		healthy += ((const ListedSlot *)list->pdata[i])->healthy;
+	if (!expected.healthy && !kubelet_endpoints(resource->name))
+		return; /* as in judge_calm() */
 	if (kubelet_endpoints(resource->name) != 1)
 		judge_fails("not one endpoint of a resource: %s has %u", resource->name,
 			    kubelet_endpoints(resource->name));
