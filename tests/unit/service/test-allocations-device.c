@@ -76,6 +76,7 @@ static void must_grant(AllocationsFixture *f, const Hold *hold)
 	g_autoptr(RdmadAllocationRef) allocation = grant(f, hold, NULL, &error);
 
 	g_assert_no_error(error);
+	g_assert_nonnull(allocation);
 }
 
 /* ---- who excludes whom ---- */
