@@ -55,6 +55,13 @@ static void attributes_update(KubeNode *node)
 	node->attributes = g_steal_pointer(&now);
 }
 
+/* The labels and annotations are unknown until the next list. */
+static void node_forget(KubeNode *node)
+{
+	g_clear_pointer(&node->labels, g_hash_table_unref);
+	g_clear_pointer(&node->annotations, g_hash_table_unref);
+}
+
 static void node_changed(const json_t *object, gpointer data)
 {
 	KubeNode *node = data;
@@ -63,8 +70,7 @@ static void node_changed(const json_t *object, gpointer data)
 		rdmad_warn("the API server gives another Node than %s", node->settings->node);
 		return;
 	}
-	g_clear_pointer(&node->labels, g_hash_table_unref);
-	g_clear_pointer(&node->annotations, g_hash_table_unref);
+	node_forget(node);
 	node->labels = kube_object_map(object, "labels");
 	node->annotations = kube_object_map(object, "annotations");
 	node->is_missing = FALSE;
@@ -85,8 +91,7 @@ static void node_removed(gpointer data)
 	if (!node->is_missing)
 		rdmad_warn("the API server has no Node %s", node->settings->node);
 	node->is_missing = TRUE;
-	g_clear_pointer(&node->labels, g_hash_table_unref);
-	g_clear_pointer(&node->annotations, g_hash_table_unref);
+	node_forget(node);
 	node->changed(node->data);
 }
 
@@ -108,6 +113,7 @@ static void watch_start(KubeNode *node)
 void kube_node_reload(KubeNode *node)
 {
 	kube_watch_free(node->watch);
+	node_forget(node);
 	watch_start(node);
 }
 
@@ -138,8 +144,7 @@ void kube_node_free(KubeNode *node)
 	while (g_hash_table_iter_next(&iter, &name, NULL))
 		attribute_set(node, name, NULL);
 	g_hash_table_unref(node->attributes);
-	g_clear_pointer(&node->labels, g_hash_table_unref);
-	g_clear_pointer(&node->annotations, g_hash_table_unref);
+	node_forget(node);
 	g_free(node);
 }
 

@@ -243,6 +243,12 @@ void kube_watch_update(KubeWatch *watch, const json_t *object)
 {
 	const char *version = kube_object_text(object, "resourceVersion");
 
+	/* A list that was requested before may be older than OBJECT. */
+	if (!watch->version && watch->call) {
+		kube_call_cancel(g_steal_pointer(&watch->call));
+		watch_wait(watch, 0);
+		return;
+	}
 	if (!kube_version_is_newer(version, watch->version) ||
 	    kube_version_is_newer(watch->newer_version, version))
 		return;

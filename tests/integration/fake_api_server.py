@@ -111,6 +111,8 @@ class ApiServer(http.server.ThreadingHTTPServer):
         self.before_patch = None    # called once, ahead of the next
         self.patches_answered = threading.Event()   # cleared: what they change is told before they are answered
         self.patches_answered.set()
+        self.lists_answered = threading.Event()     # cleared: they are made, and answered later
+        self.lists_answered.set()
         self.watches = []           # a queue for each
         self.withheld = None        # a list: what watches are told later, by tell_withheld()
         self.connections = set()
@@ -304,9 +306,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         with server.lock:
             name = query.get("fieldSelector", "").removeprefix("metadata.name=")
-            items = [server.node] if server.node["metadata"]["name"] == name else []
-            return self.answer(200, {"kind": "NodeList", "metadata": {"resourceVersion": str(server.version)},
-                                     "items": items})
+            items = [copy.deepcopy(server.node)] if server.node["metadata"]["name"] == name else []
+            version = str(server.version)
+        server.lists_answered.wait()
+        return self.answer(200, {"kind": "NodeList", "metadata": {"resourceVersion": version}, "items": items})
 
     def watch(self, _path, query, _body):
         server, lines = self.server, queue.Queue()
@@ -352,10 +355,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         assert self.headers["Content-Type"] == "application/merge-patch+json"
         if path == "/api/v1/nodes/" + server.node["metadata"]["name"]:
+            before, server.before_patch = server.before_patch, None
+            if before:
+                before()
             with server.lock:
-                before, server.before_patch = server.before_patch, None
-                if before:
-                    before()
                 server.patches.append(body)
                 server.patch_node(body)
                 node = copy.deepcopy(server.node)

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -623,6 +624,32 @@ class Publish(KubeCase):
                 self.stop()
                 self.server.node["metadata"].pop("annotations", None)
                 self.server.label(**{name.replace("/", "__").replace(".", "_"): None for name in wanted})
+
+    def test_a_reload_forgets_what_it_knew_of_the_node(self):
+        """While it is listed again, the answer to a patch arrives; the list is of before the patch, or of after it."""
+        for is_before in (False, True):
+            with self.subTest(is_before=is_before):
+                listed = threading.Event()
+                self.server.asked.clear()
+                self.server.patches_answered.clear()
+                self.server.before_patch = listed.wait if is_before else None
+                self.start()
+                until(lambda: self.server.count("patch") if is_before else self.published(), "a patch")
+                self.server.lists_answered.clear()
+                self.daemon.configure(self.config('prefix = "example.com/";'))
+                self.daemon.process.send_signal(1)
+                until(lambda: self.server.count("list") > 1, "another list")
+                listed.set()
+                until(self.published, "labels")
+                self.server.patches_answered.set()
+                until(lambda: self.status()["publish"]["patches"], "the answer")
+                time.sleep(0.1)     # five times the pause between patches
+                self.server.lists_answered.set()
+                until(lambda: "example.com/capable" in self.published(), "the other labels")
+                self.assertEqual({name.partition("/")[0] for name in self.server.labels()}, {"zone", "example.com"})
+                self.stop()
+                self.server.label(**{name.replace("/", "__").replace(".", "_"): None for name in self.published()})
+                self.server.patch_node({"metadata": {"annotations": None}})
 
     def published(self):
         return self.server.node["metadata"].get("annotations", {}).get("rdmad.io/labels", "").split()
