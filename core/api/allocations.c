@@ -28,16 +28,21 @@ static json_t *attachments_json(const RdmadAllocation *allocation)
 	return array;
 }
 
+static const char *device_name(RdmadInventory *inventory, const char *id)
+{
+	const RdmadDevice *dev = rdmad_inventory_lookup(inventory, id);
+	const RdmadAwayDevice *away = dev ? NULL : rdmad_inventory_find_away(inventory, id);
+
+	return dev ? dev->name : away ? away->device->name : NULL;
+}
+
 /* Returns the current names of the devices; null for a removed one. */
 static json_t *device_names_json(RdmadInventory *inventory, const RdmadAllocation *allocation)
 {
 	json_t *names = json_array();
 
-	for (char **id = allocation->devices; id && *id; id++) {
-		const RdmadDevice *dev = rdmad_inventory_lookup(inventory, *id);
-
-		json_array_append_new(names, rdmad_json_string(dev ? dev->name : NULL));
-	}
+	for (char **id = allocation->devices; id && *id; id++)
+		json_array_append_new(names, rdmad_json_string(device_name(inventory, *id)));
 	return names;
 }
 
@@ -86,6 +91,11 @@ ApiTexts *api_allocation_texts_new(void)
 	return api_texts_new(allocation_ref, allocation_unref);
 }
 
+static void away_name(const RdmadAwayDevice *away, gpointer data)
+{
+	g_string_append_printf(data, "%s %s\n", away->device->id, away->device->name);
+}
+
 /* Returns the names on which the texts of allocations depend, beside the allocations themselves. */
 static char *device_names(RdmadInventory *inventory)
 {
@@ -96,6 +106,7 @@ static char *device_names(RdmadInventory *inventory)
 
 		g_string_append_printf(names, "%s %s\n", dev->id, dev->name);
 	}
+	rdmad_inventory_foreach_away(inventory, away_name, names);
 	return g_string_free(names, FALSE);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drivers, device files, and every device */
+#include <rdmad/allocations.h>
 #include <rdmad/device.h>
 #include <rdmad/inventory.h>
 #include <rdmad/sysroot.h>
@@ -224,12 +225,40 @@ static void check_device(const RdmadServices *services, const DoctorFiles *files
 	check_problems(services, dev, findings);
 }
 
+typedef struct {
+	const RdmadServices *services;
+	json_t *findings;
+	guint n;
+} AwayCheck;
+
+static void check_away(const RdmadAwayDevice *away, gpointer data)
+{
+	AwayCheck *check = data;
+	const RdmadAllocation *holder =
+		rdmad_allocations_lookup(check->services->allocations, away->allocation);
+
+	check->n++;
+	if (!holder)
+		doctor_say(check->findings, RDMAD_FINDING_PROBLEM, away->device->name,
+			   "a process may still use the pod's network namespace: `lsns -t net` "
+			   "lists the namespaces",
+			   "it has not returned from the pod of its last holder");
+	else if (holder->pod_name)
+		doctor_say(check->findings, RDMAD_FINDING_OK, away->device->name, NULL,
+			   "in the pod %s/%s", holder->pod_namespace, holder->pod_name);
+	else
+		doctor_say(check->findings, RDMAD_FINDING_OK, away->device->name, NULL,
+			   "in the pod that it was given to");
+}
+
 void doctor_check_devices(const RdmadServices *services, const DoctorFiles *files, json_t *findings)
 {
 	g_autoptr(GPtrArray) devices = api_devices_by_name(services);
+	AwayCheck away = { services, findings, 0 };
 
+	rdmad_inventory_foreach_away(services->inventory, check_away, &away);
 	if (devices->len == 0) {
-		if (files)
+		if (files && !away.n)
 			check_any(files, findings);
 		return;
 	}

@@ -111,6 +111,11 @@ static gboolean services_open_allocations(RdmadServices *services, gboolean dry,
 		return FALSE;
 	services->holders =
 		rdmad_allocations_watch(services->allocations, NULL, &holder_ops, services);
+	services->away =
+		rdmad_away_open(services->state, services->allocations, services->sysroot, error);
+	if (!services->away)
+		return FALSE;
+	rdmad_inventory_set_away(services->inventory, services->away);
 	boot = rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/random/boot_id", NULL);
 	rdmad_allocations_set_boot(services->allocations, boot);
 	services->pods = rdmad_pods_new(services->loop, services->sysroot, services->allocations,
@@ -186,6 +191,8 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_pods_free(services->pods);
 	rdmad_pod_watch_free(services->pod_watch);
 	rdmad_watch_free(services->holders);
+	rdmad_inventory_set_away(services->inventory, NULL);
+	rdmad_away_close(services->away);
 	rdmad_allocations_free(services->allocations);
 	rdmad_state_close(services->state);
 	rdmad_hardware_free(services->hardware);

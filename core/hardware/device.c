@@ -201,13 +201,20 @@ RdmadDevice *rdmad_device_new(const char *id, const char *name)
 	return dev;
 }
 
-static void port_clear(RdmadPort *port)
+void rdmad_port_clear_gids(RdmadPort *port)
 {
 	for (guint i = 0; i < port->n_gids; i++)
 		g_free(port->gids[i].netdev);
-	g_free(port->gids);
+	g_clear_pointer(&port->gids, g_free);
+	port->n_gids = 0;
+}
+
+static void port_clear(RdmadPort *port)
+{
+	rdmad_port_clear_gids(port);
 	g_free(port->rate_text);
 	g_free(port->netdev);
+	g_free(port->netdev_in_pod);
 }
 
 static void netdev_clear(RdmadNetdev *netdev)
@@ -308,7 +315,8 @@ static gboolean port_equal(const RdmadPort *a, const RdmadPort *b)
 	if (a->transitions != b->transitions || a->flaps != b->flaps ||
 	    a->gid_changes != b->gid_changes)
 		return FALSE;
-	if (g_strcmp0(a->rate_text, b->rate_text) || g_strcmp0(a->netdev, b->netdev))
+	if (g_strcmp0(a->rate_text, b->rate_text) || g_strcmp0(a->netdev, b->netdev) ||
+	    g_strcmp0(a->netdev_in_pod, b->netdev_in_pod))
 		return FALSE;
 	for (guint i = 0; i < a->n_gids; i++)
 		if (!gid_equal(&a->gids[i], &b->gids[i]))
@@ -420,6 +428,7 @@ static RdmadPort *ports_copy(const RdmadPort *from, guint n)
 		ports[i] = from[i];
 		ports[i].rate_text = g_strdup(from[i].rate_text);
 		ports[i].netdev = g_strdup(from[i].netdev);
+		ports[i].netdev_in_pod = g_strdup(from[i].netdev_in_pod);
 		ports[i].gids = gids_copy(from[i].gids, from[i].n_gids);
 	}
 	return ports;

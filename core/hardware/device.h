@@ -10,11 +10,10 @@ typedef const RdmadDevice RdmadDeviceRef;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDeviceRef, rdmad_device_unref)
 
 void rdmad_device_add_problem(RdmadDevice *dev, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* Returns a copy that the caller may modify. */
-RdmadDevice *rdmad_device_copy(const RdmadDevice *dev);
 
 /* Returns NULL if there is no such port. */
 const RdmadPort *rdmad_device_port(const RdmadDevice *dev, guint number);
+void rdmad_port_clear_gids(RdmadPort *port);
 /* Returns whether both tables have the same GIDs and types at the same indices. */
 gboolean rdmad_port_gids_equal(const RdmadPort *a, const RdmadPort *b);
 

@@ -27,7 +27,8 @@ typedef struct {
 	RdmadInventory *inventory;
 	struct RdmadState *state; /* service/state.h */
 	RdmadAllocations *allocations;
-	RdmadWatch *holders; /* tells the inventory */
+	RdmadWatch *holders;	     /* tells the inventory */
+	struct RdmadAwayTable *away; /* service/away.h */
 	RdmadPods *pods;
 	RdmadPreparations *preparations;
 	RdmadPodMetadata *pod_metadata;

@@ -21,6 +21,8 @@ struct RdmadInventory {
 	gboolean news;		     /* changes, or the first scan, since `watches` were notified */
 	gboolean scanned;	     /* a scan has ended since `scans` were notified */
 	RdmadPortHistory *history;
+	RdmadAwayTable *away; /* NULL: no device is away */
+	gboolean can_move;    /* RDMA devices may be in other namespaces */
 	RdmadEventLog *event_log;
 	RdmadWatchList watches, scans;
 };
@@ -190,12 +192,18 @@ static void post_changed(const Change *change, const RdmadLogFields *about,
 }
 
 /* Posts a change to the event log. */
-static void inventory_change_post(const Change *change, RdmadEventLog *event_log)
+static void inventory_change_post(const Change *change, RdmadInventory *inv)
 {
 	const RdmadDevice *dev = change->now ? change->now : change->before;
-	const RdmadLogFields about = { .device = dev->id };
+	RdmadEventLog *event_log = inv->event_log;
+	const RdmadAwayDevice *away = rdmad_inventory_find_away(inv, dev->id);
+	const RdmadLogFields about = { .device = dev->id,
+				       .allocation = away ? away->allocation : NULL };
 
-	if (!change->now)
+	if (!change->now && away)
+		rdmad_event_log_post(event_log, RDMAD_LOG_INFO, "device-in-pod", &about,
+				     "%s is in the pod that it was given to", dev->name);
+	else if (!change->now)
 		rdmad_event_log_post(event_log, RDMAD_LOG_WARNING, "device-removed", &about, "%s",
 				     dev->name);
 	else if (!change->before)
@@ -337,6 +345,7 @@ RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 	inv->fatal = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	inv->history = rdmad_port_history_new();
 	inv->event_log = event_log;
+	inv->can_move = TRUE;
 	rdmad_watch_list_init_notifier(&inv->watches, loop, &inventory_notifier, inv);
 	rdmad_watch_list_init_notifier(&inv->scans, loop, &scans_notifier, inv);
 	return inv;
@@ -359,10 +368,10 @@ void rdmad_inventory_free(RdmadInventory *inv)
 	g_free(inv);
 }
 
-static void changes_post(const GArray *changes, RdmadEventLog *event_log)
+static void changes_post(const GArray *changes, RdmadInventory *inv)
 {
 	for (guint i = 0; i < changes->len; i++)
-		inventory_change_post(&g_array_index(changes, Change, i), event_log);
+		inventory_change_post(&g_array_index(changes, Change, i), inv);
 }
 
 static void inventory_index(RdmadInventory *inv)
@@ -382,7 +391,7 @@ static void inventory_publish(RdmadInventory *inv, GPtrArray *devices)
 {
 	g_autoptr(GArray) changes = inventory_diff(inv->devices, devices);
 
-	changes_post(changes, inv->event_log);
+	changes_post(changes, inv);
 	g_ptr_array_add(inv->retired, inv->devices);
 	inv->devices = devices;
 	inventory_index(inv);
@@ -425,13 +434,15 @@ static void fatal_update(RdmadInventory *inv, GPtrArray *devices)
 	}
 }
 
-static void devices_carry_history(RdmadInventory *inv, GPtrArray *devices)
+static void devices_carry(RdmadInventory *inv, GPtrArray *devices)
 {
 	for (guint i = 0; i < devices->len; i++) {
 		RdmadDevice *dev = g_ptr_array_index(devices, i);
+		const RdmadDevice *last = g_hash_table_lookup(inv->by_id, dev->id);
 
-		rdmad_port_history_carry(inv->history, g_hash_table_lookup(inv->by_id, dev->id),
-					 dev);
+		rdmad_port_history_carry(inv->history, last, dev);
+		if (inv->away)
+			rdmad_away_set_ports(inv->away, last, dev);
 	}
 }
 
@@ -489,6 +500,8 @@ static void devices_unique(GPtrArray *devices)
 
 static void inventory_scanned(RdmadInventory *inv, GPtrArray *devices)
 {
+	if (inv->away && rdmad_away_scanned(inv->away, inv->devices, devices, inv->can_move))
+		inv->news = TRUE;
 	inventory_publish(inv, devices);
 	inv->has_scan = inv->scanned = TRUE;
 	rdmad_watch_list_news(&inv->scans);
@@ -500,7 +513,7 @@ void rdmad_inventory_replace(RdmadInventory *inv, GPtrArray *devices, GPtrArray 
 	g_ptr_array_sort(devices, device_compare);
 	devices_unique(devices);
 	fatal_update(inv, devices);
-	devices_carry_history(inv, devices);
+	devices_carry(inv, devices);
 	rdmad_port_history_end_scan(inv->history);
 	devices_reuse(inv, devices);
 	if (gpus) {
@@ -529,7 +542,7 @@ void rdmad_inventory_update(RdmadInventory *inv, GPtrArray *found)
 
 		dev->fatal |= is_fatal_in(inv->fatal, dev);
 	}
-	devices_carry_history(inv, found);
+	devices_carry(inv, found);
 	devices_reuse(inv, found);
 	for (guint i = 0; i < inv->devices->len; i++) {
 		const RdmadDevice *old = g_ptr_array_index(inv->devices, i);
@@ -578,6 +591,29 @@ const RdmadDevice *rdmad_inventory_lookup(RdmadInventory *inv, const char *id)
 const RdmadDevice *rdmad_inventory_lookup_name(RdmadInventory *inv, const char *name)
 {
 	return g_hash_table_lookup(inv->by_name, name);
+}
+
+const RdmadAwayDevice *rdmad_inventory_find_away(RdmadInventory *inv, const char *id)
+{
+	return inv->away ? rdmad_away_find(inv->away, id) : NULL;
+}
+
+void rdmad_inventory_foreach_away(RdmadInventory *inv,
+				  void (*fn)(const RdmadAwayDevice *device, gpointer data),
+				  gpointer data)
+{
+	if (inv->away)
+		rdmad_away_foreach(inv->away, fn, data);
+}
+
+void rdmad_inventory_set_away(RdmadInventory *inv, RdmadAwayTable *away)
+{
+	inv->away = away;
+}
+
+void rdmad_inventory_set_can_move(RdmadInventory *inv, gboolean can_move)
+{
+	inv->can_move = can_move;
 }
 
 guint rdmad_inventory_count(RdmadInventory *inv)

@@ -181,6 +181,7 @@ static void hardware_set_netns_mode(RdmadHardware *hw, const char *mode)
 
 	if (!rdmad_attributes_set(hw->attributes, NULL, "node:netns-mode", mode, &error))
 		rdmad_warn("%s", error->message);
+	rdmad_inventory_set_can_move(hw->inventory, g_strcmp0(mode, "shared") != 0);
 }
 
 /* For devices without port events, the carrier changes of their interfaces are counted. */
@@ -259,9 +260,9 @@ static void hardware_publish(RdmadHardware *hw, RdmadScan *scan)
 	if (scan->gpus_unseen)
 		g_clear_pointer(&scan->gpus, g_ptr_array_unref);
 	rdmad_stat_set(hw->stale, scan->n_stale, NULL);
+	hardware_set_netns_mode(hw, scan->netns_mode);
 	rdmad_inventory_replace(hw->inventory, g_steal_pointer(&scan->devices),
 				g_steal_pointer(&scan->gpus));
-	hardware_set_netns_mode(hw, scan->netns_mode);
 	rdmad_scan_free(scan);
 	if (hw->verbs)
 		rdmad_verbs_follow(hw->verbs, hw->inventory);

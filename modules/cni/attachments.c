@@ -68,8 +68,10 @@ static json_t *addresses_json(const CniNic *nic)
 
 static json_t *row_new(const Listing *listing, const CniAttachment *attachment, const CniNic *nic)
 {
+	RdmadInventory *inventory = rdmad_module_inventory(listing->cni->self);
+	const RdmadAwayDevice *away = rdmad_inventory_find_away(inventory, nic->device_id);
 	const RdmadDevice *dev =
-		rdmad_inventory_lookup(rdmad_module_inventory(listing->cni->self), nic->device_id);
+		away ? away->device : rdmad_inventory_lookup(inventory, nic->device_id);
 	json_t *row =
 		json_pack("{s:s?, s:s?, s:s, s:s, s:s, s:s, s:s?, s:s, s:s?, s:o, s:s}",
 			  "namespace", attachment->pod_namespace, "pod", attachment->pod_name,

@@ -124,6 +124,9 @@ static void slots_add(GArray *slots, Cni *cni, const RdmadAllocation *allocation
 				       cni_mode_parse(allocation->mode),
 				       selected_netdev(table, allocation, dev) };
 
+		/* One in a pod is that of an earlier network of this pod. */
+		if (!slot.device && rdmad_inventory_find_away(inventory, allocation->devices[i]))
+			continue;
 		if (!slot.device)
 			*missing = allocation->devices[i];
 		else if (!slot_is_there(slots, allocation, allocation->slots[i]))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "explain.h"
 
+#include <rdmad/allocations.h>
 #include <rdmad/http.h>
 #include <rdmad/inventory.h>
 #include <jansson.h>
@@ -36,21 +37,61 @@ struct Explain {
 	GPtrArray *const *resources;
 };
 
-static const RdmadDevice *device_find(RdmadInventory *inventory, const char *name)
+/* Returns the device of that name or id, also one that is in a pod, or NULL. */
+static const RdmadDevice *device_find(const GPtrArray *devices, const char *name)
 {
-	const RdmadDevice *dev = rdmad_inventory_lookup_name(inventory, name);
+	const RdmadDevice *found = NULL;
 
-	return dev ? dev : rdmad_inventory_lookup(inventory, name);
+	for (guint i = 0; i < devices->len; i++) {
+		const RdmadDevice *dev = devices->pdata[i];
+
+		if (g_str_equal(dev->name, name))
+			return dev;
+		if (g_str_equal(dev->id, name))
+			found = dev;
+	}
+	return found;
+}
+
+static const char *interface_in_pod(const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (dev->ports[i].netdev_in_pod)
+			return dev->ports[i].netdev_in_pod;
+	return NULL;
+}
+
+/* Returns "held by jobs/a; its interface ens1f0v0 is in the pod", g_free(); NULL: it is free, or on
+ * the host with its interfaces. */
+static char *place_text(RdmadModule *self, const RdmadDevice *dev)
+{
+	const RdmadAllocation *holder = rdmad_allocations_find_holder(
+		rdmad_module_allocations(self), dev->id, RDMAD_HOLD_ANY, NULL, NULL);
+	const char *interface = interface_in_pod(dev);
+	g_autofree char *what = NULL, *who = NULL;
+
+	if (!holder)
+		return NULL;
+	if (rdmad_inventory_find_away(rdmad_module_inventory(self), dev->id))
+		what = g_strdup("it is");
+	else if (interface)
+		what = g_strdup_printf("its interface %s is", interface);
+	else
+		return NULL;
+	who = holder->pod_name ? g_strdup_printf("%s/%s", holder->pod_namespace, holder->pod_name)
+			       : g_strdup("a pod that kubelet has not named");
+	return g_strdup_printf("held by %s; %s in the pod", who, what);
 }
 
 typedef struct {
 	const GPtrArray *resources;
 	const RdmadDevice *dev;
+	const char *place;
 	json_t *rows;
 } Rows;
 
-/* Returns why slots of a selected device are unhealthy, or why it is healthy and at rest, or
- * NULL. */
+/* Returns why slots of a selected device are unhealthy, or where it is, or why it is healthy and at
+ * rest, or NULL. */
 static const char *state_in(const Rows *rows, const char *name)
 {
 	const char *problem = NULL, *rest = NULL;
@@ -59,7 +100,7 @@ static const char *state_in(const Rows *rows, const char *name)
 		if (g_str_equal(resource_name(rows->resources->pdata[i]), name))
 			resource_device_health(rows->resources->pdata[i], rows->dev->id, &problem,
 					       &rest);
-	return problem ?: rest;
+	return problem ?: rows->place ?: rest;
 }
 
 static void add_resource(const ResourceSettings *resource, const char *refusal, gpointer data)
@@ -71,10 +112,10 @@ static void add_resource(const ResourceSettings *resource, const char *refusal, 
 						    refusal ?: state_in(rows, resource->name)));
 }
 
-static json_t *explanation(const Explain *explain, const RdmadDevice *dev)
+static json_t *explanation(const Explain *explain, const GPtrArray *devices, const RdmadDevice *dev)
 {
-	g_autoptr(GPtrArray) devices = assignment_devices(explain->self);
-	Rows rows = { *explain->resources, dev, json_array() };
+	g_autofree char *place = place_text(explain->self, dev);
+	Rows rows = { *explain->resources, dev, place, json_array() };
 
 	assignment_explain((*explain->settings)->resources, devices, dev, add_resource, &rows);
 	return json_pack("{s:s, s:s, s:o}", "device_id", dev->id, "device_name", dev->name,
@@ -85,15 +126,16 @@ static void get_explain(RdmadHttpRequest *request, gpointer data)
 {
 	const Explain *explain = data;
 	const char *name = rdmad_http_request_query(request, "device");
+	g_autoptr(GPtrArray) devices = assignment_devices(explain->self);
 	const RdmadDevice *dev;
 
 	if (!name) {
 		rdmad_http_fail(request, 400, "which device? \"device\" is missing");
 		return;
 	}
-	dev = device_find(rdmad_module_inventory(explain->self), name);
+	dev = device_find(devices, name);
 	if (dev)
-		rdmad_http_reply_json(request, explanation(explain, dev));
+		rdmad_http_reply_json(request, explanation(explain, devices, dev));
 	else
 		rdmad_http_fail(request, 404, "no RDMA device \"%s\"; `rdmad devices` lists all",
 				name);

@@ -158,6 +158,7 @@ static void device_enter(Pool *pool, const PoolMember *member)
 	pool->outdated |= !g_str_equal(device->stem, before);
 	device->dev = rdmad_device_ref(member->dev);
 	device->rival = member->rival ? rdmad_allocation_ref(member->rival) : NULL;
+	device->place = member->place;
 	device->numa_node = member->dev->numa_node;
 }
 
@@ -196,6 +197,7 @@ static void devices_enter(Pool *pool, const PoolView *view)
 			device->gone_us = view->now_us;
 		g_clear_pointer(&device->dev, rdmad_device_unref);
 		g_clear_pointer(&device->rival, rdmad_allocation_unref);
+		device->place = PLACE_HOST;
 		g_assert(!device->held_before->len);
 		held = device->held;
 		device->held = device->held_before;
@@ -244,6 +246,10 @@ static const char *device_problem(const Pool *pool, const PoolDevice *device, co
 
 	if (!device->dev && view->is_present && view->is_present(device->id, view->data))
 		return "it is no longer selected";
+	/* Its ports are its holder's, or about to return. */
+	if (device->place == PLACE_POD ||
+	    (device->place == PLACE_INTERFACE_POD && !device->held->len))
+		return NULL;
 	/* Without uverbs there is nothing to give. */
 	if (device->dev && pool->settings->ignore_health &&
 	    rdmad_device_chardev(device->dev, RDMAD_CHARDEV_UVERBS))
@@ -440,9 +446,14 @@ static void list_slots(Pool *pool)
 
 /* ---- withheld slots ---- */
 
+gboolean pool_device_withholds(const PoolDevice *device)
+{
+	return device->rival || device->place != PLACE_HOST;
+}
+
 static gboolean slot_is_withheld(const Slot *slot)
 {
-	return slot->device->rival && !is_held(slot->device, slot->id);
+	return pool_device_withholds(slot->device) && !is_held(slot->device, slot->id);
 }
 
 static char *rival_text(const RdmadAllocation *rival)
@@ -454,18 +465,27 @@ static char *rival_text(const RdmadAllocation *rival)
 			       rival->resource);
 }
 
+static char *withheld_text(const PoolDevice *device)
+{
+	if (device->rival)
+		return rival_text(device->rival);
+	return g_strdup(device->place == PLACE_POD
+				? "it has not returned from the pod of its last holder"
+				: "its interface has not returned from the pod of its last holder");
+}
+
 static void devices_update_withheld(Pool *pool)
 {
 	for (guint i = 0; i < pool->devices->len; i++) {
 		PoolDevice *device = pool->devices->pdata[i];
 
 		device->n_withheld = 0;
-		for (guint n = 0; device->rival && n < device->n_slots; n++)
+		for (guint n = 0; pool_device_withholds(device) && n < device->n_slots; n++)
 			device->n_withheld +=
 				slot_is_withheld(pool->slots->pdata[device->first_slot + n]);
 		g_clear_pointer(&device->withheld, g_free);
 		if (device->n_withheld)
-			device->withheld = rival_text(device->rival);
+			device->withheld = withheld_text(device);
 	}
 }
 

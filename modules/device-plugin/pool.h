@@ -11,6 +11,8 @@
  * - A slot that is not held is withheld, and unhealthy for kubelet, while its device has a holder
  * that excludes another one: an exclusive device may still be held under the former name or mode of
  * its resource.
+ * - A device that is in the pod of its holder is healthy.  If it has not returned at the end of the
+ * holder, its slots are withheld.
  * - A device that leaves stays listed as unhealthy for `forget_us`, and its share is not given to
  *   the others in that time: reloading a driver moves no slot.  After that only its held slots
  *   stay.
@@ -22,10 +24,17 @@
 #include "health.h"
 #include "settings.h"
 
+/* Where the device, or its interface, is. */
+typedef enum {
+	PLACE_HOST,
+	PLACE_POD,	     /* the device is in a pod, or has not returned from it */
+	PLACE_INTERFACE_POD, /* its interface is; the device is on the host */
+} PoolPlace;
+
 /* The part of a message with the slots of a device, and the values in it. */
 typedef struct {
 	guint slots_version; /* 0: not in a message */
-	gboolean unhealthy, has_rival;
+	gboolean unhealthy, withholds;
 	int numa_node;
 	gsize start, size;
 } PoolPacked;
@@ -38,6 +47,7 @@ typedef struct {
 	gint64 gone_us;		/* when the device was last present */
 	Health health;
 	const RdmadAllocation *rival; /* the holder that excludes others; NULL: none, or absent */
+	PoolPlace place;
 	char *withheld; /* "held by ml/train-0 as rdma/rail": why slots are withheld; NULL: none */
 	const char *reported_problem; /* as of the last pool_take_news() */
 	gboolean reported_withheld;   /* likewise */
@@ -58,8 +68,9 @@ typedef struct {
 typedef struct {
 	const RdmadDevice *dev;
 	gboolean marked; /* an earlier resource has it too */
-	/* The holder that excludes others, or NULL; resource_update() sets it. */
+	/* Set by resource_update(): the holder that excludes others, or NULL, and the place. */
 	const RdmadAllocation *rival;
+	PoolPlace place;
 } PoolMember;
 
 /* A slot that an allocation holds. */
@@ -106,6 +117,8 @@ const PoolDevice *pool_device(const Pool *pool, guint index);
 /* Returns NULL if the resource does not have the device. */
 const PoolDevice *pool_find_device(const Pool *pool, const char *id);
 PoolDevice *pool_device_at(Pool *pool, guint index);
+/* Returns whether the slots that nobody holds are withheld. */
+gboolean pool_device_withholds(const PoolDevice *device);
 /* Returns why kubelet must not give slots of the device that nobody holds, or NULL. */
 const char *pool_device_problem(const PoolDevice *device);
 guint pool_slot_count(const Pool *pool);

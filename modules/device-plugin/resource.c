@@ -227,6 +227,8 @@ static gboolean has_other_rival(const Resource *resource, const RdmadAllocation 
 	for (guint i = 0; allocation->devices[i]; i++) {
 		const PoolDevice *device = pool_find_device(resource->pool, allocation->devices[i]);
 
+		if (device && device->place != PLACE_HOST)
+			return TRUE;
 		if (device && device->dev && (!is_ours || device->withheld) &&
 		    rival_of(resource, device->id) != device->rival)
 			return TRUE;
@@ -332,10 +334,12 @@ static void post_withheld(const News *news)
 	const PoolDevice *device = news->device;
 	const RdmadLogFields about = { .device = device->id, .resource = news->resource };
 
+	/* A device takes a moment to return. */
 	if (device->withheld)
-		rdmad_event_log_post(news->event_log, RDMAD_LOG_WARNING, "device-withheld", &about,
-				     "%s: withheld in %s: %s", device_name(device), news->resource,
-				     device->withheld);
+		rdmad_event_log_post(news->event_log,
+				     device->rival ? RDMAD_LOG_WARNING : RDMAD_LOG_INFO,
+				     "device-withheld", &about, "%s: withheld in %s: %s",
+				     device_name(device), news->resource, device->withheld);
 	else
 		rdmad_event_log_post(news->event_log, RDMAD_LOG_INFO, "device-released", &about,
 				     "%s: no longer withheld in %s", device_name(device),
@@ -387,6 +391,16 @@ static void post_empty(Resource *resource)
 	resource->empty_posted = empty;
 }
 
+static PoolPlace place_of(RdmadInventory *inventory, const RdmadDevice *dev)
+{
+	if (rdmad_inventory_find_away(inventory, dev->id))
+		return PLACE_POD;
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (dev->ports[i].netdev_in_pod)
+			return PLACE_INTERFACE_POD;
+	return PLACE_HOST;
+}
+
 static gboolean is_present(const char *device, gpointer data)
 {
 	return rdmad_inventory_lookup(data, device) != NULL;
@@ -396,6 +410,7 @@ gint64 resource_update(Resource *resource, GArray *members, const PluginSettings
 {
 	g_autoptr(GArray) held = g_array_new(FALSE, FALSE, sizeof(HeldSlot));
 	RdmadAllocations *allocations = rdmad_module_allocations(resource->self);
+	RdmadInventory *inventory = rdmad_module_inventory(resource->self);
 	Collection collection = { allocations, resource_name(resource), held };
 	PoolView view = {
 		.now_us = rdmad_now_us(),
@@ -404,7 +419,7 @@ gint64 resource_update(Resource *resource, GArray *members, const PluginSettings
 		.members = (const PoolMember *)(const void *)members->data,
 		.n_members = members->len,
 		.is_present = is_present,
-		.data = rdmad_module_inventory(resource->self),
+		.data = inventory,
 	};
 	g_autoptr(GBytes) list = NULL;
 	gint64 wait_us;
@@ -413,6 +428,7 @@ gint64 resource_update(Resource *resource, GArray *members, const PluginSettings
 		PoolMember *member = &g_array_index(members, PoolMember, i);
 
 		member->rival = rival_of(resource, member->dev->id);
+		member->place = place_of(inventory, member->dev);
 	}
 	rdmad_allocations_foreach(allocations, collect_allocation, &collection);
 	view.held = (const HeldSlot *)(const void *)held->data;

@@ -36,7 +36,6 @@ struct KubeEvents {
 	RdmadModule *self;
 	KubeClient *client;
 	const KubeSettings *settings;
-	KubeAway *away;
 	RdmadWatch *watch;
 	GHashTable *by_key; /* key -> Record */
 	GQueue records;	    /* Record, that which waits longest first */
@@ -392,20 +391,12 @@ static void events_next(KubeEvents *events)
 
 /* ---- the event log ---- */
 
-/* Returns whether a device has gone to the pod that it was given to. */
-static gboolean is_of_move(const KubeEvents *events, const RdmadEventLogEntry *entry)
-{
-	return g_str_equal(entry->kind, "device-removed") && entry->device &&
-	       kube_away_has(events->away, entry->device);
-}
-
 static void entry_added(const RdmadEventLogEntry *entry, gpointer data)
 {
 	KubeEvents *events = data;
 	Record *record;
 
-	if (!events->settings->events || !g_strv_contains(kinds, entry->kind) ||
-	    is_of_move(events, entry))
+	if (!events->settings->events || !g_strv_contains(kinds, entry->kind))
 		return;
 	record = record_of(events, entry);
 	if (!record)
@@ -420,14 +411,13 @@ static void entry_added(const RdmadEventLogEntry *entry, gpointer data)
 }
 
 KubeEvents *kube_events_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
-			    KubeAway *away, GError **error)
+			    GError **error)
 {
 	KubeEvents *events = g_new0(KubeEvents, 1);
 
 	events->self = self;
 	events->client = client;
 	events->settings = settings;
-	events->away = away;
 	events->problem = kube_problem_new(client);
 	events->by_key = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, record_free);
 	g_queue_init(&events->records);

@@ -7,13 +7,12 @@
  */
 #pragma once
 
-#include "away.h"
 #include "client.h"
 
 typedef struct KubeEvents KubeEvents;
 
 KubeEvents *kube_events_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
-			    KubeAway *away, GError **error);
+			    GError **error);
 void kube_events_free(KubeEvents *events);
 /* Drops the Events that wait if the settings no longer want any. */
 void kube_events_reload(KubeEvents *events);

@@ -37,7 +37,6 @@ typedef struct {
 	KubeSettings *settings;
 	KubeClient *client;
 	KubeNode *node;
-	KubeAway *away;
 	KubePublish *publish;
 	KubeEvents *events;
 	KubePods *pods;
@@ -89,7 +88,6 @@ static void kube_end(Kube *kube)
 	g_clear_pointer(&kube->pods, kube_pods_free);
 	g_clear_pointer(&kube->events, kube_events_free);
 	g_clear_pointer(&kube->publish, kube_publish_free);
-	g_clear_pointer(&kube->away, kube_away_free);
 	g_clear_pointer(&kube->node, kube_node_free);
 	g_clear_pointer(&kube->client, kube_client_free);
 }
@@ -102,9 +100,8 @@ static gboolean kube_begin(Kube *kube, GError **error)
 	if (!kube->client)
 		return FALSE;
 	kube->node = kube_node_new(self, kube->client, kube->settings, labels_changed, kube);
-	kube->away = kube_away_new(self);
-	kube->publish = kube_publish_new(self, kube->client, kube->settings, kube->away);
-	kube->events = kube_events_new(self, kube->client, kube->settings, kube->away, error);
+	kube->publish = kube_publish_new(self, kube->client, kube->settings);
+	kube->events = kube_events_new(self, kube->client, kube->settings, error);
 	kube->pods = kube->events ? kube_pods_new(self, kube->client, error) : NULL;
 	kube->age = kube->pods ? rdmad_stats_add(rdmad_module_stats(self), self, &age_class, kube,
 						 error)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "publish.h"
 
-#include <rdmad/allocations.h>
 #include <rdmad/attributes.h>
 #include <rdmad/device.h>
 #include <rdmad/doctor.h>
@@ -22,8 +21,7 @@ struct KubePublish {
 	RdmadModule *self;
 	KubeClient *client;
 	const KubeSettings *settings;
-	KubeAway *away;
-	RdmadWatch *devices, *allocations, *attributes;
+	RdmadWatch *devices, *attributes;
 	GHashTable *modes; /* key -> value */
 	gboolean is_scanned;
 	KubeNode *node; /* NULL: not known yet */
@@ -161,40 +159,9 @@ static void device_count(Wanted *all, const RdmadDevice *device)
 	}
 }
 
-/* Keeps the labels for link layers on the Node, also those with a former prefix: the layers of a
- * device that was away at the start are unknown. */
-static void layers_keep(const Wanted *all)
+static void away_count(const RdmadAwayDevice *away, gpointer data)
 {
-	const KubeNode *node = all->publish->node;
-	GHashTable *labels = node ? kube_node_labels(node) : NULL;
-	g_auto(GStrv) owned = owned_split(node ? kube_node_annotation(node, OWNED) : NULL);
-	GHashTableIter iter;
-	gpointer name, value;
-
-	if (!labels)
-		return;
-	g_hash_table_iter_init(&iter, labels);
-	while (g_hash_table_iter_next(&iter, &name, &value)) {
-		const char *key =
-			own_key(all->publish->settings->prefix, (const char *const *)owned, name);
-
-		if (key && g_str_has_prefix(key, LAYER_PREFIX))
-			label_add(all, key, value);
-	}
-}
-
-static void away_count(const RdmadDevice *device, const char *name, gboolean is_vf, gpointer data)
-{
-	Wanted *all = data;
-
-	if (device) {
-		device_count(all, device);
-		return;
-	}
-	label_add(all, "capable", "true");
-	layers_keep(all);
-	all->rails += !is_vf &&
-		      (!name || rdmad_config_patterns_match(all->publish->settings->rails, name));
+	device_count(data, away->device);
 }
 
 static GHashTable *labels_wanted(const KubePublish *publish)
@@ -209,7 +176,7 @@ static GHashTable *labels_wanted(const KubePublish *publish)
 		return all.labels;
 	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
 		device_count(&all, rdmad_inventory_nth(inventory, i));
-	kube_away_foreach(publish->away, away_count, &all);
+	rdmad_inventory_foreach_away(inventory, away_count, &all);
 	count = g_strdup_printf("%u", all.rails);
 	if (all.rails)
 		label_add(&all, "rails", count);
@@ -331,15 +298,6 @@ static void devices_settled(gpointer data)
 
 static const RdmadInventoryOps device_ops = { .settled = devices_settled };
 
-static void allocation_changed(const RdmadAllocation *before, const RdmadAllocation *now,
-			       gpointer data)
-{
-	if (before->n_attachments != now->n_attachments)
-		publish_soon(data);
-}
-
-static const RdmadAllocationOps allocation_ops = { .changed = allocation_changed };
-
 static void attribute_changed(const char *name, const char *value, gpointer data)
 {
 	KubePublish *publish = data;
@@ -355,15 +313,13 @@ static void attribute_changed(const char *name, const char *value, gpointer data
 	publish_soon(publish);
 }
 
-KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
-			      KubeAway *away)
+KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings)
 {
 	KubePublish *publish = g_new0(KubePublish, 1);
 
 	publish->self = self;
 	publish->client = client;
 	publish->settings = settings;
-	publish->away = away;
 	publish->modes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	publish->problem = kube_problem_new(client);
 	publish->pause =
@@ -371,8 +327,6 @@ KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeS
 	publish->settle = rdmad_loop_add_timer(rdmad_module_loop(self), self, turn_passed, publish);
 	publish->devices =
 		rdmad_inventory_watch(rdmad_module_inventory(self), self, &device_ops, publish);
-	publish->allocations = rdmad_allocations_watch(rdmad_module_allocations(self), self,
-						       &allocation_ops, publish);
 	publish->attributes = rdmad_attributes_watch(rdmad_module_attributes(self), self, NULL,
 						     attribute_changed, publish);
 	return publish;
@@ -383,7 +337,6 @@ void kube_publish_free(KubePublish *publish)
 	if (!publish)
 		return;
 	rdmad_watch_free(publish->devices);
-	rdmad_watch_free(publish->allocations);
 	rdmad_watch_free(publish->attributes);
 	kube_call_cancel(publish->call);
 	rdmad_event_free(publish->pause);

@@ -7,19 +7,17 @@
  *	<prefix>rails = "8"
  *	<prefix>mode.<resource> = "exclusive"
  *
- * They count devices that are away, too.  The annotation rdmad.io/labels of the Node lists their
+ * They count devices in pods, too.  The annotation rdmad.io/labels of the Node lists their
  *names: a listed label that is not wanted any more, for example because the prefix is another one,
  *is removed. Other labels, below the prefix too, are not changed.
  */
 #pragma once
 
-#include "away.h"
 #include "node.h"
 
 typedef struct KubePublish KubePublish;
 
-KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings,
-			      KubeAway *away);
+KubePublish *kube_publish_new(RdmadModule *self, KubeClient *client, const KubeSettings *settings);
 void kube_publish_free(KubePublish *publish);
 /* Compares the Node's labels with the present state, and patches the differences. */
 void kube_publish_update(KubePublish *publish, KubeNode *node);

@@ -282,12 +282,12 @@ static void container_write_all(NcclContainer *container, const NcclSettings *se
 }
 
 NcclContainerResult nccl_container_update(NcclContainer *container, RdmadAllocations *table,
-					  RdmadInventory *inventory, const NcclMoved *moved,
-					  const NcclSettings *settings, const char *run_dir)
+					  RdmadInventory *inventory, const NcclSettings *settings,
+					  const char *run_dir)
 {
 	NcclView *view = nccl_view_of_allocations(
 		container->allocations, table, inventory, settings->host_network,
-		container->look ? nccl_look_network(container->look) : NULL, moved);
+		container->look ? nccl_look_network(container->look) : NULL);
 	g_autoptr(NcclDiskPlan) disk = NULL;
 
 	if (views_equal(container->view, view)) {

@@ -11,7 +11,6 @@
 #include <rdmad/allocations.h>
 
 #include "look.h"
-#include "moved.h"
 #include "plan.h"
 #include "settings.h"
 
@@ -55,8 +54,8 @@ typedef enum {
  * disk.  A missing directory and write errors set `unwritten`.
  */
 NcclContainerResult nccl_container_update(NcclContainer *container, RdmadAllocations *table,
-					  RdmadInventory *inventory, const NcclMoved *moved,
-					  const NcclSettings *settings, const char *run_dir);
+					  RdmadInventory *inventory, const NcclSettings *settings,
+					  const char *run_dir);
 
 /* Returns the differences, "NCCL_IB_GID_INDEX 3, was 5"; g_free(). */
 char *nccl_container_difference(const NcclEnv *before, const NcclEnv *now);

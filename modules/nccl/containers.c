@@ -20,7 +20,6 @@ typedef struct {
 struct NcclContainers {
 	RdmadModule *self;
 	NcclSettings *const *settings;
-	NcclMoved *moved;
 	RdmadWatch *devices, *allocations;
 	RdmadEvent *update; /* one update for all changes of a turn of the loop */
 	guint retry_ms;	    /* before the next update of what could not be written */
@@ -135,7 +134,7 @@ static gboolean update_visit(gpointer key, gpointer value, gpointer data)
 	if (!container_knows_network(container))
 		return FALSE;
 	result = nccl_container_update(container, rdmad_module_allocations(containers->self),
-				       rdmad_module_inventory(containers->self), containers->moved,
+				       rdmad_module_inventory(containers->self),
 				       *containers->settings,
 				       rdmad_module_run_dir(containers->self));
 	if (result == NCCL_CONTAINER_CHANGED && container->started && container->first &&
@@ -402,10 +401,7 @@ static void on_changed(const RdmadAllocation *before, const RdmadAllocation *now
 
 static void on_ended(const RdmadAllocation *allocation, const char *reason, gpointer data)
 {
-	NcclContainers *containers = data;
-
-	allocation_remove(containers, allocation);
-	nccl_moved_prune(containers->moved);
+	allocation_remove(data, allocation);
 }
 
 static const RdmadAllocationOps ALLOCATION_OPS = {
@@ -423,13 +419,6 @@ static gboolean look_visit(gpointer key, gpointer value, gpointer data)
 	return FALSE;
 }
 
-static void on_removed(const RdmadDevice *device, gpointer data)
-{
-	NcclContainers *containers = data;
-
-	nccl_moved_keep(containers->moved, device);
-}
-
 /* A change of a device's GIDs may be due to a change of a pod's addresses. */
 static void on_settled(gpointer data)
 {
@@ -440,7 +429,7 @@ static void on_settled(gpointer data)
 	containers_schedule(containers);
 }
 
-static const RdmadInventoryOps DEVICE_OPS = { .removed = on_removed, .settled = on_settled };
+static const RdmadInventoryOps DEVICE_OPS = { .settled = on_settled };
 
 static int key_compare(gconstpointer a, gconstpointer b, gpointer data)
 {
@@ -454,17 +443,10 @@ static void last_number_visit(const RdmadAllocation *allocation, gpointer data)
 	*last = MAX(*last, allocation->number);
 }
 
-NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *settings,
-				    GError **error)
+NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *settings)
 {
-	NcclMoved *moved = nccl_moved_open(self, rdmad_module_state(self),
-					   rdmad_module_allocations(self), error);
-	NcclContainers *containers;
+	NcclContainers *containers = g_new0(NcclContainers, 1);
 
-	if (!moved)
-		return NULL;
-	containers = g_new0(NcclContainers, 1);
-	containers->moved = moved;
 	containers->self = self;
 	containers->settings = settings;
 	containers->table =
@@ -495,7 +477,6 @@ void nccl_containers_free(NcclContainers *containers)
 	rdmad_watch_free(containers->allocations);
 	rdmad_event_free(containers->update);
 	g_tree_unref(containers->table);
-	nccl_moved_close(containers->moved);
 	g_free(containers->problem);
 	g_free(containers);
 }

@@ -9,10 +9,8 @@
 
 typedef struct NcclContainers NcclContainers;
 
-/* `settings` is read at each update; after a reload, call nccl_containers_replan().  Errors as
- * those of nccl_moved_open(). */
-NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *settings,
-				    GError **error);
+/* `settings` is read at each update; after a reload, call nccl_containers_replan(). */
+NcclContainers *nccl_containers_new(RdmadModule *self, NcclSettings *const *settings);
 void nccl_containers_free(NcclContainers *containers);
 
 /* Plans all containers again. */

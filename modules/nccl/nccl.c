@@ -66,9 +66,7 @@ static gboolean nccl_start(gpointer state, GError **error)
 {
 	Nccl *nccl = state;
 
-	nccl->containers = nccl_containers_new(nccl->self, &nccl->settings, error);
-	if (!nccl->containers)
-		return FALSE;
+	nccl->containers = nccl_containers_new(nccl->self, &nccl->settings);
 	nccl->stats = nccl_stats_new(nccl->self, nccl->containers, &nccl->settings, error);
 	if (!nccl->stats)
 		return FALSE;

@@ -76,11 +76,18 @@ static void port_fill(RdmadPort *port, const RdmadAttachment *attachment)
 	memcpy(port->gids[0].raw, address, 16);
 }
 
-/* A device that left before this module ran is taken for RoCE. */
+/* A device of which nothing else is known is taken for RoCE. */
 static RdmadDevice *device_without_snapshot(const char *name)
 {
-	RdmadDevice *device = nccl_moved_device_new(name, name);
+	RdmadDevice *device = g_new0(RdmadDevice, 1);
 
+	device->refs = 1;
+	device->id = g_strdup(name);
+	device->name = g_strdup(name);
+	device->index = RDMAD_UNKNOWN;
+	device->node_type = RDMAD_NODE_CA;
+	device->numa_node = RDMAD_UNKNOWN;
+	device->problems = g_new0(char *, 1);
 	device->n_ports = 1;
 	device->ports = g_new0(RdmadPort, 1);
 	device->ports[0] = (RdmadPort){ .number = 1,
@@ -90,14 +97,29 @@ static RdmadDevice *device_without_snapshot(const char *name)
 	return device;
 }
 
+static const RdmadDevice *away_device(RdmadInventory *inventory, const RdmadAllocation *allocation,
+				      const char *name)
+{
+	for (guint i = 0; allocation->devices[i]; i++) {
+		const RdmadAwayDevice *away =
+			rdmad_inventory_find_away(inventory, allocation->devices[i]);
+
+		if (away && g_str_equal(away->device->name, name))
+			return away->device;
+	}
+	return NULL;
+}
+
 /* The interface is that of the first port, which may have been down in the host. */
-static RdmadDevice *moved_device(const NcclMoved *moved, const RdmadAllocation *allocation,
+static RdmadDevice *moved_device(RdmadInventory *inventory, const RdmadAllocation *allocation,
 				 const RdmadAttachment *attachment)
 {
-	const RdmadDevice *last = nccl_moved_find(moved, allocation, attachment->rdma_device);
-	RdmadDevice *device = last ? nccl_moved_device_copy(last)
-				   : device_without_snapshot(attachment->rdma_device);
+	const RdmadDevice *last = away_device(inventory, allocation, attachment->rdma_device);
+	RdmadDevice *device =
+		last ? rdmad_device_copy(last) : device_without_snapshot(attachment->rdma_device);
 
+	for (guint i = 0; i < device->n_ports; i++)
+		g_clear_pointer(&device->ports[i].netdev, g_free);
 	if (device->n_ports) {
 		device->ports[0].state = RDMAD_PORT_ACTIVE;
 		port_fill(&device->ports[0], attachment);
@@ -105,7 +127,7 @@ static RdmadDevice *moved_device(const NcclMoved *moved, const RdmadAllocation *
 	return device;
 }
 
-static void add_attachment(NcclView *view, NcclAddresses **addresses, const NcclMoved *moved,
+static void add_attachment(NcclView *view, NcclAddresses **addresses, RdmadInventory *inventory,
 			   const RdmadAllocation *allocation, const RdmadAttachment *attachment)
 {
 	RdmadDevice *device;
@@ -113,7 +135,7 @@ static void add_attachment(NcclView *view, NcclAddresses **addresses, const Nccl
 	add_addresses(addresses, attachment->addresses);
 	if (!attachment->rdma_device || view_has(view, attachment->rdma_device))
 		return;
-	device = moved_device(moved, allocation, attachment);
+	device = moved_device(inventory, allocation, attachment);
 	nccl_view_add_device(view, device, TRUE);
 	g_array_index(view->devices, NcclViewDevice, view->devices->len - 1).moved = TRUE;
 	rdmad_device_unref(device);
@@ -152,7 +174,7 @@ static void add_allocated(NcclView *view, const GPtrArray *allocations, RdmadAll
 
 NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadAllocations *table,
 				   RdmadInventory *inventory, gboolean host_network,
-				   const NcclNetwork *network, const NcclMoved *moved)
+				   const NcclNetwork *network)
 {
 	NcclAddresses *addresses =
 		network ? nccl_addresses_ref(network->addresses) : nccl_addresses_new();
@@ -170,7 +192,7 @@ NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadAllocation
 			add_allocated(view, allocations, table,
 				      rdmad_inventory_lookup(inventory, allocation->devices[d]));
 		for (guint a = 0; a < allocation->n_attachments; a++)
-			add_attachment(view, &addresses, moved, allocation,
+			add_attachment(view, &addresses, inventory, allocation,
 				       &allocation->attachments[a]);
 		attachments += allocation->n_attachments;
 	}

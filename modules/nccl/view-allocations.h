@@ -2,7 +2,6 @@
 /* The view of a container, from the inventory and its allocations. */
 #pragma once
 
-#include "moved.h"
 #include "network.h"
 #include "view.h"
 
@@ -10,11 +9,11 @@
  * `allocations`: of RdmadAllocation, from `table` (NULL: all ports of their devices were
  * allocated).  The addresses come from the attachments and from the pod's `network` (may be NULL:
  * not read).  With neither, the container has the host's addresses (`host_network`), or none yet,
- * because its network is not up. A device that was moved into the container is not in the
- * inventory; its attachment and `moved` describe it.
+ * because its network is not up. A device that was moved into the container is described by
+ * its attachment and by its last snapshot on the host.
  */
 NcclView *nccl_view_of_allocations(const GPtrArray *allocations, RdmadAllocations *table,
 				   RdmadInventory *inventory, gboolean host_network,
-				   const NcclNetwork *network, const NcclMoved *moved);
+				   const NcclNetwork *network);
 /* Returns the view of the whole node, in the host's namespace. */
 NcclView *nccl_view_of_node(RdmadInventory *inventory);

@@ -232,6 +232,115 @@ VF = "nvidia.com/rdma-vf"
 REST = "its interface is not set up"
 
 
+class PlaceTest(HealthCase):
+    """A device, or its interface, in the pod of its holder."""
+    MACHINE = "sriov"
+    CONFIG = QUICK.replace("health_delay = 0", "health_delay = 600") % (
+        'resources = ( { name = "%s"; mode = "exclusive"; selectors = { netdevs = "ens1f0v*"; }; } );' % VF)
+
+    def take(self, path):
+        """Out of this namespace; returns how to give it back."""
+        os.rename(path, path + ".taken")
+        self.addCleanup(lambda: os.path.lexists(path) or os.rename(path + ".taken", path))
+        return lambda: os.rename(path + ".taken", path)
+
+    def allocate(self):
+        """The device that a pod got."""
+        self.kubelet.allocate("jobs/a", VF, 1)
+        [allocation] = self.allocations().values()
+        self.wait_for(lambda: all(a["pod"] for a in self.allocations().values()), "name of the pod")
+        return allocation["device_names"][0]
+
+    def end_pod(self, device_id):
+        self.kubelet.release("jobs/a")
+
+        def ended():
+            post(self.socket, "/api/v1/allocations/refresh")
+            return not self.is_allocatable(device_id)
+        self.wait_for(ended, "the end of the pod")
+
+    def is_allocatable(self, device_id):
+        return self.kubelet.devices(VF)[device_id][0]
+
+    def no_trouble(self, device_id):
+        self.assertTrue(self.is_allocatable(device_id))
+        self.assertEqual(self.events("device-unhealthy") + self.events("device-removed"), [])
+        self.assertEqual([f for f in self.findings() if f["level"] == "problem"], [])
+
+    def test_the_interface_is_in_the_pod(self):
+        self.both(self.CONFIG)
+        self.wait_ready(3, VF)
+        name = self.allocate()
+        id, netdev = self.id_of(name), self.hardware.netdev(name)
+        back = [self.take(self.hardware.path("net", netdev)),
+                self.take(self.hardware.path("infiniband", name, "ports/1/gid_attrs/ndevs"))]
+        self.rescan()
+        self.wait_for(lambda: not self.device(name)["netdevs"], "loss of the interface")
+        self.no_trouble(id)
+        self.assertEqual(self.reasons(name), {VF: f"held by jobs/a; its interface {netdev} is in the pod"})
+        self.end_pod(id)
+        self.assertEqual(self.reasons(name), {VF: "its interface has not returned from the pod of its last holder"})
+        for give in back:
+            give()
+        self.rescan()
+        self.wait_ready(3, VF)      # at once: it was no fault
+        self.no_trouble(id)
+
+    def test_the_device_is_in_the_pod(self):
+        """As with exclusive RDMA namespaces."""
+        self.both(self.CONFIG)
+        self.wait_ready(3, VF)
+        name = self.allocate()
+        id = self.id_of(name)
+        self.unplug(name)
+        self.wait_for(lambda: self.events("device-in-pod"), "its move")
+        self.no_trouble(id)
+        self.assertEqual(self.reasons(name), {VF: "held by jobs/a; it is in the pod"})
+        self.assertEqual([a["device_names"] for a in self.allocations().values()], [[name]])
+        self.end_pod(id)
+        self.assertEqual(self.reasons(name), {VF: "it has not returned from the pod of its last holder"})
+        with self.assertRaises(grpc.RpcError) as refusal:
+            self.allocate_raw([id], name=VF)
+        self.assertIn("has not returned from the pod", refusal.exception.details())
+        self.plug(name)
+        self.wait_ready(3, VF)
+        self.no_trouble(id)
+
+    def test_a_restart_forgets_neither(self):
+        self.both(self.CONFIG)
+        self.wait_ready(3, VF)
+        self.kubelet.allocate("jobs/a", VF, 2)
+        [allocation] = self.allocations().values()
+        device, other = allocation["device_names"]
+        netdev = self.hardware.netdev(other)
+        self.unplug(device)
+        self.take(self.hardware.path("net", netdev))
+        self.take(self.hardware.path("infiniband", other, "ports/1/gid_attrs/ndevs"))
+        self.rescan()
+        self.wait_for(lambda: not self.device(other)["netdevs"], "loss of the interface")
+        self.end_daemon()
+        self.start_daemon(self.CONFIG)
+        self.wait_ready(3, VF)
+        self.wait_for(lambda: all(a["pod"] for a in self.allocations().values()), "name of the pod")
+        self.assertEqual(self.reasons(device), {VF: "held by jobs/a; it is in the pod"})
+        self.assertEqual(self.reasons(other), {VF: f"held by jobs/a; its interface {netdev} is in the pod"})
+        self.assertEqual([a["device_names"] for a in self.allocations().values()], [[device, other]])
+        self.no_trouble(allocation["device_ids"][0])
+        self.no_trouble(allocation["device_ids"][1])
+
+    def test_one_that_leaves_the_bus_is_gone(self):
+        self.both(self.CONFIG)
+        self.wait_ready(3, VF)
+        name = self.allocate()
+        id = self.id_of(name)
+        self.unplug(name)
+        self.wait_for(lambda: self.events("device-in-pod"), "its move")
+        self.addCleanup(self.take(os.path.join(self.machine, "sys/bus/pci/devices", id)))
+        self.rescan()
+        self.wait_for(lambda: self.events("device-unhealthy"), "its end")
+        self.assertFalse(self.is_allocatable(id))
+
+
 class RestTest(HealthCase):
     """Virtual functions that nobody has set up."""
     MACHINE = "sriov"

@@ -59,6 +59,9 @@ RdmadDevice *rdmad_scan_device(RdmadScanner *scanner, const char *name);
  * itself. */
 /* Returns FALSE if the device's place, and so its id, is in doubt. */
 gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir);
+/* Fills the same members, except the address and the name of the auxiliary device, which the caller
+ * has set, of a device in another namespace.  Returns FALSE if its function is not there. */
+gboolean rdmad_scan_pci_function(RdmadScanner *scanner, RdmadDevice *dev);
 /* Reads the vital product data of a PCI function, whose directory is `function`. */
 void rdmad_scan_vpd(const RdmadAttrDir *function);
 /* `gids` has the RdmadKnownGid of all ports; NULL: reads them from files. */

@@ -238,6 +238,22 @@ static void read_other_bus(const RdmadAttrDir *dir)
 	dir->dev->driver = rdmad_sysroot_link_name(dir->root, link, NULL);
 }
 
+gboolean rdmad_scan_pci_function(RdmadScanner *scanner, RdmadDevice *dev)
+{
+	const RdmadAttrDir dir = { scanner->root, dev, NULL, NULL, -1 };
+	g_autofree char *link = NULL, *path = NULL;
+
+	if (!dev->pci_address)
+		return FALSE;
+	link = g_strconcat("sys/bus/pci/devices/", dev->pci_address, NULL);
+	path = rdmad_sysroot_resolve(scanner->root, link, NULL);
+	if (!path)
+		return FALSE;
+	dev->pci_path = rdmad_pci_path_parse(path, NULL);
+	read_function(scanner, &dir, path);
+	return TRUE;
+}
+
 gboolean rdmad_scan_pci(RdmadScanner *scanner, const RdmadAttrDir *dir)
 {
 	RdmadDevice *dev = dir->dev;

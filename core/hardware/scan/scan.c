@@ -362,3 +362,12 @@ RdmadScan *rdmad_scan_sysfs_some(const RdmadSysroot *root, const GPtrArray *some
 	keep_ids(scan->devices, some);
 	return scan;
 }
+
+gboolean rdmad_scan_function(const RdmadSysroot *root, RdmadDevice *device)
+{
+	RdmadScanner scanner = scanner_init(root, NULL);
+	const gboolean found = rdmad_scan_pci_function(&scanner, device);
+
+	scanner_clear(&scanner);
+	return found;
+}

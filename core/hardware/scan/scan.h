@@ -48,5 +48,8 @@ const RdmadDevice *rdmad_scan_find(const GPtrArray *devices, const char *name, g
 void rdmad_scan_doubt(RdmadScan *scan, const char *name, int errnum);
 /* doubt.c: decides which devices in doubt are kept. */
 void rdmad_scan_settle(RdmadScan *scan, const GPtrArray *before);
+/* Fills what the PCI function tells of a device in another namespace, whose `pci_address` and
+ * `aux_name` are set.  Returns FALSE if there is no such function. */
+gboolean rdmad_scan_function(const RdmadSysroot *root, RdmadDevice *device);
 void rdmad_scan_free(RdmadScan *scan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadScan, rdmad_scan_free)

@@ -75,6 +75,9 @@ struct RdmadPort {
 	int lid, sm_lid;  /* InfiniBand; 0 elsewhere */
 	int pkey0;	  /* entry 0 of the P_Key table, or RDMAD_UNKNOWN */
 	char *netdev;	  /* the interface of this port, or NULL */
+	/* The interface of this port that is in the network namespace of the device's holder, or
+	 * was when the holder ended and has not returned; NULL: none. */
+	char *netdev_in_pod;
 	/* Counted since rdmad first saw the port: changes of its state, with changes between two
 	 * scans that the kernel reported, and of its GID table; `changed_us` is the wall clock of
 	 * the last change of its state, 0: none. */
@@ -178,14 +181,17 @@ struct RdmadDevice {
 	char *bond;		/* bond of one of its interfaces, or NULL */
 	RdmadChardev *chardevs; /* in the order of their kinds, rdma_cm last */
 	guint n_chardevs;
-	gboolean fatal; /* its driver reported a fatal error; set until it is removed or added
-			 * again */
-	guint stale;	/* number of consecutive failed scans; the other members precede them */
+	gboolean fatal;	 /* its driver reported a fatal error; set until it is removed or added
+			  * again */
+	guint stale;	 /* number of consecutive failed scans; the other members precede them */
 	char **problems; /* "ports/1/rate: Input/output error"; empty if there is none */
 };
 
 RDMAD_API const RdmadDevice *rdmad_device_ref(const RdmadDevice *dev);
 RDMAD_API void rdmad_device_unref(const RdmadDevice *dev);
+
+/* Returns a copy that the caller may modify, and releases by rdmad_device_unref(). */
+RDMAD_API RdmadDevice *rdmad_device_copy(const RdmadDevice *dev);
 
 /* Returns the interface of that name, or NULL. */
 RDMAD_API const RdmadNetdev *rdmad_device_netdev(const RdmadDevice *dev, const char *name);

@@ -21,9 +21,27 @@ RDMAD_API const RdmadDevice *rdmad_inventory_nth(RdmadInventory *inv, guint inde
 RDMAD_API guint rdmad_inventory_gpu_count(RdmadInventory *inv);
 RDMAD_API const RdmadGpu *rdmad_inventory_gpu(RdmadInventory *inv, guint index);
 
+/* A device in the network namespace of a pod, or one that has not returned from it.  Such a device
+ * is not among the devices above. */
+typedef struct {
+	/* As it left: without GIDs and addresses, which are those of a namespace.  After a restart
+	 * of rdmad it has its names, ports, interfaces and what its PCI function tells. */
+	const RdmadDevice *device;
+	char *allocation; /* id of the holder with which it left, and which may have ended */
+	gint64 since_us;  /* wall clock, microseconds since 1970 */
+} RdmadAwayDevice;
+
+/* Returns the device of that id that is away, borrowed until the turn of the loop ends, or NULL. */
+RDMAD_API const RdmadAwayDevice *rdmad_inventory_find_away(RdmadInventory *inv, const char *id);
+RDMAD_API void rdmad_inventory_foreach_away(RdmadInventory *inv,
+					    void (*fn)(const RdmadAwayDevice *device,
+						       gpointer data),
+					    gpointer data);
+
 typedef struct {
 	void (*added)(const RdmadDevice *dev, gpointer data);
 	void (*changed)(const RdmadDevice *before, const RdmadDevice *now, gpointer data);
+	/* rdmad_inventory_find_away() says whether it is in a pod. */
 	void (*removed)(const RdmadDevice *dev, gpointer data);
 	/* Called once after the calls above for a scan, to act on all of them.  A new watch gets it
 	 * even if there is no device, but not before the first scan. */

@@ -66,6 +66,10 @@ static gboolean slot_check(const AllocateCall *call, const char *id, GHashTable 
 		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
 			    "%s: device \"%s\" is unhealthy: %s", resource, id,
 			    slot->device->health.problem);
+	else if (slot->device->place == PLACE_POD)
+		g_set_error(error, RDMAD_ERROR, RDMAD_ERROR_UNAVAILABLE,
+			    "%s: device \"%s\" has not returned from the pod of its last holder",
+			    resource, id);
 	else
 		return TRUE;
 	return FALSE;

@@ -58,7 +58,7 @@ static void append_slots(GByteArray *message, const Pool *pool, const PoolDevice
 static gboolean content_equal(const PoolPacked *a, const PoolPacked *b)
 {
 	return a->slots_version == b->slots_version && a->unhealthy == b->unhealthy &&
-	       a->has_rival == b->has_rival && a->numa_node == b->numa_node;
+	       a->withholds == b->withholds && a->numa_node == b->numa_node;
 }
 
 static void append_device(GByteArray *message, const Pool *pool, PoolDevice *device,
@@ -68,7 +68,7 @@ static void append_device(GByteArray *message, const Pool *pool, PoolDevice *dev
 	PoolPacked content = {
 		.slots_version = pool_slots_version(pool),
 		.unhealthy = device->health.problem != NULL,
-		.has_rival = device->rival != NULL,
+		.withholds = pool_device_withholds(device),
 		.numa_node = pool_settings(pool)->numa ? device->numa_node : RDMAD_UNKNOWN,
 	};
 

@@ -19,7 +19,8 @@ typedef struct {
 	GPtrArray *conflicts; /* messages */
 } Assignment;
 
-/* Returns the devices of the inventory for the functions below; borrowed. */
+/* Returns the devices of the inventory, and those that are in pods, for the functions below;
+ * borrowed. */
 GPtrArray *assignment_devices(RdmadModule *self);
 
 /* Returns whether both may have a device: neither is exclusive, and one has the other in

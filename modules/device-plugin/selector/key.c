@@ -103,10 +103,12 @@ static void add_all(GPtrArray *values, char *const *texts)
 		add(values, texts[i]);
 }
 
-static void add_netdevs(GPtrArray *values, const RdmadDevice *dev)
+void select_key_add_netdevs(GPtrArray *values, const RdmadDevice *dev)
 {
 	for (guint i = 0; i < dev->n_netdevs; i++)
 		add(values, dev->netdevs[i].name);
+	for (guint i = 0; i < dev->n_ports; i++)
+		add(values, dev->ports[i].netdev_in_pod);
 }
 
 static gboolean is_child(const RdmadDevice *dev)
@@ -131,7 +133,7 @@ static void add_values_of_device(GPtrArray *values, SelectKey key, const RdmadDe
 	case SELECT_DRIVERS:
 		return add(values, dev->driver);
 	case SELECT_NETDEVS:
-		return add_netdevs(values, dev);
+		return select_key_add_netdevs(values, dev);
 	case SELECT_VENDORS:
 		return add_hex16(values, dev->vendor);
 	case SELECT_DEVICES:
@@ -145,7 +147,8 @@ static void add_values_of_device(GPtrArray *values, SelectKey key, const RdmadDe
 	case SELECT_BONDS:
 		return add(values, dev->bond);
 	case SELECT_PF_NAMES:
-		return is_child(dev) ? add_all(values, dev->pf_netdevs) : add_netdevs(values, dev);
+		return is_child(dev) ? add_all(values, dev->pf_netdevs)
+				     : select_key_add_netdevs(values, dev);
 	case SELECT_ROOT_DEVICES:
 		return add(values, dev->pf_address ? dev->pf_address : dev->pci_address);
 	case SELECT_ACPI_INDEXES:

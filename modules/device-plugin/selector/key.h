@@ -32,6 +32,8 @@ typedef enum {
 const char *select_key_name(SelectKey key);
 /* Checks `pattern`, without its "!".  RDMAD_ERROR_CONFIG. */
 gboolean select_key_check(SelectKey key, const char *pattern, GError **error);
+/* Adds the names of the device's interfaces, also of those in pods, as select_key_values() does. */
+void select_key_add_netdevs(GPtrArray *values, const RdmadDevice *dev);
 /* Returns the values of the device (or its port) for the key, char * with g_free(); empty if
  * unknown. */
 GPtrArray *select_key_values(SelectKey key, const RdmadDevice *dev, const RdmadPort *port);

@@ -302,7 +302,7 @@ gboolean selector_takes(const Selector *selector, const RdmadDevice *dev)
 
 static gboolean port_has_netdev(const RdmadPort *port, const char *name)
 {
-	if (g_strcmp0(port->netdev, name) == 0)
+	if (g_strcmp0(port->netdev, name) == 0 || g_strcmp0(port->netdev_in_pod, name) == 0)
 		return TRUE;
 	for (guint i = 0; i < port->n_gids; i++)
 		if (g_strcmp0(port->gids[i].netdev, name) == 0)
@@ -328,10 +328,12 @@ static gboolean key_has_netdev(const SelectorGroup *group, SelectKey key, const 
 static gboolean key_names_port(const SelectorGroup *group, SelectKey key, const RdmadDevice *dev,
 			       const RdmadPort *port)
 {
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	gboolean of_port = FALSE;
 
-	for (guint i = 0; group->patterns[key] && i < dev->n_netdevs; i++) {
-		const char *name = dev->netdevs[i].name;
+	select_key_add_netdevs(names, dev);
+	for (guint i = 0; group->patterns[key] && i < names->len; i++) {
+		const char *name = names->pdata[i];
 
 		if (!key_has_netdev(group, key, dev, name))
 			continue;

@@ -8,19 +8,20 @@
 #include <string.h>
 
 #include "hardware/device.h"
+#include "hardware/sysroot.h"
 #include "service/allocations-fixture.h"
+#include "service/function-tree.h"
 #include "service/inventory-private.h"
 #include "view-text.h"
 #include "support/unit.h"
-
-#define MODULE ((RdmadModule *)1)
 
 typedef struct {
 	AllocationsFixture allocations;
 	RdmadInventory *inventory;
 	NcclSettings *settings;
 	NcclContainer *container;
-	NcclMoved *moved;
+	RdmadSysroot *sysroot;
+	RdmadAwayTable *away;
 } Fixture;
 
 /* Sets the devices of a scan; `gid_index` is the index of the pod's address. */
@@ -44,13 +45,14 @@ static void scan(Fixture *f, guint gid_index)
 	allocations_fixture_run(&f->allocations);
 }
 
-static void open_moved(Fixture *f)
+static void away_open(Fixture *f)
 {
 	g_autoptr(GError) error = NULL;
 
-	f->moved =
-		nccl_moved_open(MODULE, f->allocations.state, f->allocations.allocations, &error);
+	f->away = rdmad_away_open(f->allocations.state, f->allocations.allocations, f->sysroot,
+				  &error);
 	g_assert_no_error(error);
+	rdmad_inventory_set_away(f->inventory, f->away);
 }
 
 static void setup(Fixture *f, gconstpointer data)
@@ -59,16 +61,18 @@ static void setup(Fixture *f, gconstpointer data)
 	f->inventory = rdmad_inventory_new(f->allocations.loop, f->allocations.event_log);
 	f->settings = settings_from_text(NULL);
 	f->container = nccl_container_new();
-	open_moved(f);
+	f->sysroot = rdmad_sysroot_new(f->allocations.dir, NULL);
+	away_open(f);
 	scan(f, 3);
 }
 
 static void teardown(Fixture *f, gconstpointer data)
 {
 	nccl_container_free(f->container);
-	nccl_moved_close(f->moved);
 	nccl_settings_free(f->settings);
 	rdmad_inventory_free(f->inventory);
+	rdmad_away_close(f->away);
+	rdmad_sysroot_free(f->sysroot);
 	allocations_fixture_teardown(&f->allocations, NULL);
 }
 
@@ -103,7 +107,7 @@ static NcclContainerResult update(Fixture *f, const char *id, const char *other)
 					(gpointer)rdmad_allocation_ref(rdmad_allocations_lookup(
 						f->allocations.allocations, wanted)));
 	}
-	return nccl_container_update(f->container, NULL, f->inventory, f->moved, f->settings,
+	return nccl_container_update(f->container, NULL, f->inventory, f->settings,
 				     f->allocations.dir);
 }
 
@@ -301,6 +305,18 @@ static void test_moved_device(Fixture *f, gconstpointer data)
 	assert_conf(f, id, "1 NCCL_IB_HCA==mlx5_7:1 NCCL_IB_GID_INDEX=3");
 }
 
+/* The device is here, and then in the pod. */
+static void device_move(Fixture *f, const RdmadDevice *device)
+{
+	char *path[] = { (char *)"pci0000:00", device->pci_address, NULL };
+	GPtrArray *devices = g_ptr_array_new();
+
+	function_tree_add(f->allocations.dir, path, device->driver ?: "mlx5_core");
+	g_ptr_array_add(devices, rdmad_device_copy(device));
+	rdmad_inventory_replace(f->inventory, devices, NULL);
+	rdmad_inventory_replace(f->inventory, g_ptr_array_new(), NULL);
+}
+
 /* Members that its attachment lacks are known from its last snapshot, after a restart too. */
 static void test_moved_snapshot(Fixture *f, gconstpointer data)
 {
@@ -323,7 +339,6 @@ static void test_moved_snapshot(Fixture *f, gconstpointer data)
 	g_autofree char *id = hold(f, "a");
 	char *addresses[] = { (char *)"10.0.0.7/24", NULL };
 
-	rdmad_inventory_replace(f->inventory, g_ptr_array_new(), g_ptr_array_new());
 	for (guint i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
 		const RdmadAttachment attachment = { .netns = (char *)"/run/netns/pod",
 						     .interface = (char *)"net1",
@@ -334,61 +349,18 @@ static void test_moved_snapshot(Fixture *f, gconstpointer data)
 		g_autofree char *text = NULL;
 
 		g_test_message("%s", cases[i / 2].device);
-		nccl_moved_keep(f->moved, nccl_view_device(view, 0)->device);
-		if (i % 2) {
-			nccl_moved_close(f->moved);
-			open_moved(f);
-		}
 		g_assert_true(rdmad_allocations_attach(f->allocations.allocations, id, &attachment,
 						       NULL));
+		device_move(f, nccl_view_device(view, 0)->device);
+		if (i % 2) {
+			rdmad_away_close(f->away);
+			away_open(f);
+		}
 		update(f, id, NULL);
 		text = conf(f, id);
 		g_assert_cmpstr(strchr(text, ' ') + 1, ==, cases[i / 2].conf);
 		g_assert_cmpstr(f->container->plan->reason, ==, cases[i / 2].reason);
 	}
-}
-
-/* Where it is and which GPU is near it, too. */
-static void test_moved_place(Fixture *f, gconstpointer data)
-{
-	g_autofree char *id = hold(f, "a");
-	g_autofree char *other = hold(f, "c");
-	g_autoptr(NcclView) view = view_from_text("dev-a gpu=2");
-	const RdmadDevice *before = nccl_view_device(view, 0)->device, *now;
-	const RdmadAllocation *allocation =
-		rdmad_allocations_lookup(f->allocations.allocations, id);
-
-	nccl_moved_keep(f->moved, before);
-	nccl_moved_close(f->moved);
-	open_moved(f);
-	now = nccl_moved_find(f->moved, allocation, "dev-a");
-	g_assert_cmpstr(now->id, ==, "dev-a");
-	g_assert_cmpstr(now->pci_address, ==, before->pci_address);
-	g_assert_true(g_strv_equal((const char *const *)now->pci_path,
-				   (const char *const *)before->pci_path));
-	g_assert_cmpint(now->numa_node, ==, before->numa_node);
-	g_assert_null(nccl_moved_find(
-		f->moved, rdmad_allocations_lookup(f->allocations.allocations, other), "dev-a"));
-}
-
-/* A device that nobody holds was unplugged. */
-static void test_moved_end(Fixture *f, gconstpointer data)
-{
-	g_autofree char *id = hold(f, "a");
-	g_autoptr(NcclView) view = view_from_text("dev-a ib\ndev-b ib");
-	g_autoptr(RdmadAllocationRef) allocation =
-		rdmad_allocation_ref(rdmad_allocations_lookup(f->allocations.allocations, id));
-
-	nccl_moved_keep(f->moved, nccl_view_device(view, 0)->device);
-	nccl_moved_keep(f->moved, nccl_view_device(view, 1)->device);
-	nccl_moved_prune(f->moved);
-	g_assert_nonnull(nccl_moved_find(f->moved, allocation, "dev-a"));
-	g_assert_true(rdmad_allocations_end(f->allocations.allocations, id, "test", NULL));
-	nccl_moved_prune(f->moved);
-	g_assert_null(nccl_moved_find(f->moved, allocation, "dev-a"));
-	nccl_moved_close(f->moved);
-	open_moved(f);
-	g_assert_null(nccl_moved_find(f->moved, allocation, "dev-a"));
 }
 
 static void test_difference(void)
@@ -414,8 +386,6 @@ const UnitTest unit_tests[] = {
 	TEST("the host's network", test_host_network),
 	TEST("a device that was moved", test_moved_device),
 	TEST("a device that was moved, and its last snapshot", test_moved_snapshot),
-	TEST("the place of a device that was moved", test_moved_place),
-	TEST("a device that was moved, until its allocation ends", test_moved_end),
 	UNIT_TEST("/container/what differs", test_difference),
 	{ 0 },
 };
