@@ -54,6 +54,7 @@ static json_t *port_json(const RdmadPort *port, const RdmadVerbsLimits *limits)
 	api_set(object, "sm_lid", api_json_number(port->sm_lid));
 	api_set(object, "pkey0", api_json_hex(port->pkey0));
 	api_set(object, "netdev", rdmad_json_string(port->netdev));
+	api_set(object, "netdev_in_pod", rdmad_json_string(port->netdev_in_pod));
 	api_set(object, "transitions", json_integer((json_int_t)port->transitions));
 	api_set(object, "flaps", json_integer((json_int_t)port->flaps));
 	api_set(object, "gid_changes", json_integer((json_int_t)port->gid_changes));
@@ -142,6 +143,15 @@ static void device_add_pci(json_t *object, const RdmadDevice *dev)
 	api_set(object, "acpi_index", api_json_number(dev->acpi_index));
 }
 
+static void device_add_place(const RdmadServices *services, json_t *object, const RdmadDevice *dev)
+{
+	const RdmadAwayDevice *away = rdmad_inventory_find_away(services->inventory, dev->id);
+
+	api_set(object, "place", json_string(away ? "pod" : "host"));
+	api_set(object, "place_allocation", rdmad_json_string(away ? away->allocation : NULL));
+	api_set(object, "place_since", api_json_time(away ? away->since_us : 0));
+}
+
 static json_t *nearest_gpu_json(const RdmadServices *services, const RdmadDevice *dev)
 {
 	RdmadDistance distance;
@@ -201,6 +211,7 @@ json_t *api_device_json(const RdmadServices *services, const RdmadDevice *dev)
 
 	device_add_identity(object, dev);
 	device_add_pci(object, dev);
+	device_add_place(services, object, dev);
 	api_set(object, "nearest_gpu", nearest_gpu_json(services, dev));
 	device_add_parts(object, dev, limits);
 	api_set(object, "health", json_string(health.problem ? "unhealthy" : "healthy"));
@@ -245,9 +256,24 @@ GPtrArray *api_devices_by_name(const RdmadServices *services)
 	return devices;
 }
 
+static void devices_add_away(const RdmadAwayDevice *away, gpointer data)
+{
+	g_ptr_array_add(data, (gpointer)away->device);
+}
+
+/* Returns the devices on the host and in pods, in the order of their names. */
+static GPtrArray *devices_everywhere(const RdmadServices *services)
+{
+	GPtrArray *devices = api_devices_by_name(services);
+
+	rdmad_inventory_foreach_away(services->inventory, devices_add_away, devices);
+	g_ptr_array_sort(devices, compare_names);
+	return devices;
+}
+
 static GBytes *devices_build(const RdmadServices *services, gconstpointer read)
 {
-	g_autoptr(GPtrArray) sorted = api_devices_by_name(services);
+	g_autoptr(GPtrArray) sorted = devices_everywhere(services);
 	json_t *devices = json_array();
 
 	for (guint i = 0; i < sorted->len; i++)
@@ -273,8 +299,15 @@ void api_get_device(RdmadHttpRequest *request, gpointer data)
 {
 	const RdmadServices *services = data;
 	const char *name = rdmad_http_request_tail(request);
+	g_autoptr(GPtrArray) devices = devices_everywhere(services);
 	const RdmadDevice *dev = api_find_device(services, name);
 
+	for (guint i = 0; !dev && i < devices->len; i++) {
+		const RdmadDevice *other = devices->pdata[i];
+
+		if (g_str_equal(other->id, name) || g_str_equal(other->name, name))
+			dev = other;
+	}
 	if (dev)
 		rdmad_http_reply_json(request, api_device_json(services, dev));
 	else

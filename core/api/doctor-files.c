@@ -126,8 +126,6 @@ static gpointer files_read(gpointer data, const RdmadJob *job, GError **error)
 
 	files->kernel = rdmad_sysroot_read(input->sysroot, "proc/sys/kernel/osrelease",
 					   &files->kernel_error);
-	files->netns_mode = rdmad_sysroot_read(input->sysroot,
-					       "sys/module/ib_core/parameters/netns_mode", NULL);
 	if (!rdmad_sysroot_read_int(input->sysroot, "proc/sys/fs/inotify/max_user_instances",
 				    &files->inotify_instances, NULL))
 		files->inotify_instances = RDMAD_UNKNOWN;
@@ -144,7 +142,6 @@ static void files_free(gpointer data)
 
 	g_free(files->kernel);
 	g_clear_error(&files->kernel_error);
-	g_free(files->netns_mode);
 	g_free(files->libraries);
 	g_hash_table_unref(files->missing);
 	g_free(files->plugins.path);

@@ -23,20 +23,9 @@ static void check_machine(const RdmadServices *services, json_t *findings)
 			   "this is a recorded machine (--sysroot): without netlink and verbs");
 }
 
-/* Returns the mode from RDMA netlink; on a recorded machine, from the parameter of ib_core. */
-static const char *netns_mode(const RdmadServices *services, const DoctorFiles *files)
+static void check_netns_mode(const RdmadServices *services, json_t *findings)
 {
-	const char *attribute = rdmad_attributes_get(services->attributes, "node:netns-mode");
-
-	if (attribute || !files || !files->netns_mode)
-		return attribute;
-	return *files->netns_mode == 'Y' ? "shared" : "exclusive";
-}
-
-static void check_netns_mode(const RdmadServices *services, const DoctorFiles *files,
-			     json_t *findings)
-{
-	const char *mode = netns_mode(services, files);
+	const char *mode = rdmad_attributes_get(services->attributes, "node:netns-mode");
 
 	if (!mode)
 		doctor_say(findings, RDMAD_FINDING_NOTE, "netns mode", NULL,
@@ -94,7 +83,7 @@ void doctor_check_node(const RdmadServices *services, const DoctorFiles *files, 
 	if (files)
 		check_kernel(files, findings);
 	check_machine(services, findings);
-	check_netns_mode(services, files, findings);
+	check_netns_mode(services, findings);
 	check_memlock(findings);
 	if (files)
 		check_inotify(files->inotify_instances, findings);

@@ -18,7 +18,6 @@ typedef struct {
 typedef struct {
 	char *kernel; /* release; NULL: kernel_error is set */
 	GError *kernel_error;
-	char *netns_mode;	  /* ib_core's parameter, or NULL */
 	gint64 inotify_instances; /* RDMAD_UNKNOWN: unreadable */
 	char *libraries;	  /* "libnghttp2.so.14.24.1, ..." */
 	gboolean infiniband_missing, rdma_cm_missing;

@@ -64,7 +64,7 @@ struct ApiTexts *api_event_texts(const RdmadServices *services);
 struct ApiTexts *api_allocation_texts(const RdmadServices *services, const char *device_names);
 struct ApiTexts *api_allocation_texts_new(void);
 
-/* Returns the devices in the natural order of their names; borrowed. */
+/* Returns the devices on the host in the natural order of their names; borrowed. */
 GPtrArray *api_devices_by_name(const RdmadServices *services);
 /* What is reported of a device, each text borrowed until the turn of the loop ends, or NULL. */
 typedef struct {

@@ -57,6 +57,17 @@ static char *format_nearest(const json_t *device)
 			       format_text(gpu, "distance") ?: "?");
 }
 
+/* "in the pod of allocation 96c92e877b661587 since 2026-01-31T12:00:00Z"; NULL: on the host */
+static char *format_place(const json_t *device)
+{
+	const char *allocation = format_text(device, "place_allocation");
+
+	if (!allocation)
+		return NULL;
+	return g_strdup_printf("in the pod of allocation %s since %s", allocation,
+			       format_text(device, "place_since") ?: "?");
+}
+
 /* "unhealthy: no port of it is active", "healthy, at rest: its interface is not set up" */
 static char *format_health(const json_t *device)
 {
@@ -86,6 +97,7 @@ static void write_identity(const json_t *device, GString *out)
 	g_autofree char *numa = format_number(device, "numa_node");
 	g_autofree char *function = format_function(device), *nearest = format_nearest(device);
 	g_autofree char *health = format_health(device), *role = format_role(device);
+	g_autofree char *place = format_place(device);
 
 	write_line(out, "id", format_text(device, "device_id"));
 	write_line(out, "node type", format_text(device, "node_type"));
@@ -105,6 +117,7 @@ static void write_identity(const json_t *device, GString *out)
 	write_line(out, "PCI path", path);
 	write_line(out, "NUMA node", numa);
 	write_line(out, "nearest GPU", nearest);
+	write_line(out, "place", place);
 	write_line(out, "health", health);
 }
 

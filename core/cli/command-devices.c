@@ -25,7 +25,7 @@ static char *format_gpu(const json_t *device)
 
 static const char *port_netdev(const json_t *device, const json_t *port)
 {
-	const char *name = format_text(port, "netdev");
+	const char *name = format_text(port, "netdev") ?: format_text(port, "netdev_in_pod");
 	const json_t *netdevs = json_object_get(device, "netdevs");
 
 	/* InfiniBand ports have no interface of their own; IPoIB interfaces belong to the
@@ -43,6 +43,13 @@ static const char *health_word(const json_t *device)
 	return format_text(device, "rest_reason") ? "idle" : format_text(device, "health");
 }
 
+/* The state of a port in a pod is not known here. */
+static const char *state_word(const json_t *device, const json_t *port)
+{
+	return g_strcmp0(format_text(device, "place"), "pod") == 0 ? "in pod"
+								   : format_text(port, "state");
+}
+
 static void add_port(RdmadTable *table, const json_t *device, const json_t *port, gboolean many)
 {
 	g_autofree char *number = format_number(port, "number");
@@ -57,7 +64,7 @@ static void add_port(RdmadTable *table, const json_t *device, const json_t *port
 	rdmad_table_add(table, name, format_text(device, "pci_address"),
 			format_text(device, "role"), format_text(device, "driver"),
 			port_netdev(device, port), format_text(device, "transport"),
-			format_text(port, "state"), rate, numa, gpu, gids,
+			state_word(device, port), rate, numa, gpu, gids,
 			format_text(device, "firmware"), health_word(device));
 }
 

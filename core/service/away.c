@@ -339,6 +339,8 @@ void rdmad_away_set_ports(RdmadAwayTable *away, const RdmadDevice *last, RdmadDe
 		const RdmadPort *old = rdmad_device_port(known, port->number);
 		const char *name = old ? old->netdev ?: old->netdev_in_pod : NULL;
 
+		/* A device in doubt is a copy of the last one. */
+		g_clear_pointer(&port->netdev_in_pod, g_free);
 		if (name && !port->netdev && !rdmad_device_netdev(now, name) &&
 		    (entry || mover_of(away, now->id)))
 			port->netdev_in_pod = g_strdup(name);

@@ -9,7 +9,7 @@ RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log);
 void rdmad_inventory_free(RdmadInventory *inv);
 /* Borrows the table of devices that are away; NULL: no device is. */
 void rdmad_inventory_set_away(RdmadInventory *inv, RdmadAwayTable *away);
-/* RDMA namespaces are exclusive, or their mode is unknown: devices can move into pods. */
+/* Sets whether RDMA namespaces are exclusive: devices can move into pods. */
 void rdmad_inventory_set_can_move(RdmadInventory *inv, gboolean can_move);
 /* Takes the arrays over; `gpus` NULL: keeps the GPUs.  Posts the differences to the event log, and
  * notifies the watchers on the next turn. */

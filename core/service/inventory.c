@@ -22,7 +22,7 @@ struct RdmadInventory {
 	gboolean scanned;	     /* a scan has ended since `scans` were notified */
 	RdmadPortHistory *history;
 	RdmadAwayTable *away; /* NULL: no device is away */
-	gboolean can_move;    /* RDMA devices may be in other namespaces */
+	gboolean can_move;    /* RDMA namespaces are exclusive */
 	RdmadEventLog *event_log;
 	RdmadWatchList watches, scans;
 };
@@ -345,7 +345,6 @@ RdmadInventory *rdmad_inventory_new(RdmadLoop *loop, RdmadEventLog *event_log)
 	inv->fatal = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	inv->history = rdmad_port_history_new();
 	inv->event_log = event_log;
-	inv->can_move = TRUE;
 	rdmad_watch_list_init_notifier(&inv->watches, loop, &inventory_notifier, inv);
 	rdmad_watch_list_init_notifier(&inv->scans, loop, &scans_notifier, inv);
 	return inv;

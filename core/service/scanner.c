@@ -181,7 +181,7 @@ static void hardware_set_netns_mode(RdmadHardware *hw, const char *mode)
 
 	if (!rdmad_attributes_set(hw->attributes, NULL, "node:netns-mode", mode, &error))
 		rdmad_warn("%s", error->message);
-	rdmad_inventory_set_can_move(hw->inventory, g_strcmp0(mode, "shared") != 0);
+	rdmad_inventory_set_can_move(hw->inventory, g_strcmp0(mode, "exclusive") == 0);
 }
 
 /* For devices without port events, the carrier changes of their interfaces are counted. */

@@ -109,8 +109,40 @@ static const char *selected_netdev(RdmadAllocations *table, const RdmadAllocatio
 	return NULL;
 }
 
-static void slots_add(GArray *slots, Cni *cni, const RdmadAllocation *allocation,
-		      const char **missing)
+/* Attachments that are being made or undone included: their NIC may be in use. */
+static gboolean has_nics(const CniAttachment *attachment)
+{
+	return attachment->state != CNI_STATE_UNDONE &&
+	       (attachment->state != CNI_STATE_PLANNED || attachment->steps);
+}
+
+typedef struct {
+	const char *container_id, *device_id;
+	gboolean found;
+} NicSearch;
+
+static void nic_search(CniAttachment *attachment, gpointer data)
+{
+	NicSearch *search = data;
+
+	for (guint i = 0; has_nics(attachment) && i < attachment->nics->len; i++)
+		search->found |= g_str_equal(attachment->container_id, search->container_id) &&
+				 !g_strcmp0(((const CniNic *)attachment->nics->pdata[i])->device_id,
+					    search->device_id);
+}
+
+/* Returns whether the device is in this pod already, as the NIC of an earlier network. */
+static gboolean is_in_sandbox(Cni *cni, const CniRequest *request, const char *device_id)
+{
+	NicSearch search = { request->container_id, device_id, FALSE };
+
+	if (rdmad_inventory_find_away(rdmad_module_inventory(cni->self), device_id))
+		cni_journal_foreach(cni->journal, nic_search, &search);
+	return search.found;
+}
+
+static void slots_add(GArray *slots, Cni *cni, const CniRequest *request,
+		      const RdmadAllocation *allocation, const char **missing)
 {
 	RdmadInventory *inventory = rdmad_module_inventory(cni->self);
 	RdmadAllocations *table = rdmad_module_allocations(cni->self);
@@ -124,8 +156,7 @@ static void slots_add(GArray *slots, Cni *cni, const RdmadAllocation *allocation
 				       cni_mode_parse(allocation->mode),
 				       selected_netdev(table, allocation, dev) };
 
-		/* One in a pod is that of an earlier network of this pod. */
-		if (!slot.device && rdmad_inventory_find_away(inventory, allocation->devices[i]))
+		if (!slot.device && is_in_sandbox(cni, request, allocation->devices[i]))
 			continue;
 		if (!slot.device)
 			*missing = allocation->devices[i];
@@ -142,16 +173,9 @@ GArray *cni_slots_of(Cni *cni, const CniRequest *request, gboolean *unsure, cons
 
 	*missing = NULL;
 	for (guint i = 0; i < held->len; i++)
-		slots_add(slots, cni, held->pdata[i], missing);
+		slots_add(slots, cni, request, held->pdata[i], missing);
 	*unsure = request->pod_name && (unnamed || (!slots->len && !*missing));
 	return slots;
-}
-
-/* Attachments that are being made or undone included: their NIC may be in use. */
-static gboolean has_nics(const CniAttachment *attachment)
-{
-	return attachment->state != CNI_STATE_UNDONE &&
-	       (attachment->state != CNI_STATE_PLANNED || attachment->steps);
 }
 
 static void uses_collect(CniAttachment *attachment, gpointer data)

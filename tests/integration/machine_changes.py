@@ -48,6 +48,14 @@ class Machine:
             file.write(VPD)
         return vpd
 
+    def separate_namespaces(self):
+        """As `rdma system set netns exclusive` does; returns the parameter's file."""
+        parameter = os.path.join(self.root, "sys/module/ib_core/parameters/netns_mode")
+        os.makedirs(os.path.dirname(parameter), exist_ok=True)
+        with open(parameter, "w") as file:
+            file.write("N\n")
+        return parameter
+
     def devices(self):
         return sorted(os.listdir(self.path("infiniband")))
 

@@ -238,6 +238,10 @@ class PlaceTest(HealthCase):
     CONFIG = QUICK.replace("health_delay = 0", "health_delay = 600") % (
         'resources = ( { name = "%s"; mode = "exclusive"; selectors = { netdevs = "ens1f0v*"; }; } );' % VF)
 
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(os.remove, self.hardware.separate_namespaces())
+
     def take(self, path):
         """Out of this namespace; returns how to give it back."""
         os.rename(path, path + ".taken")
@@ -295,10 +299,16 @@ class PlaceTest(HealthCase):
         self.unplug(name)
         self.wait_for(lambda: self.events("device-in-pod"), "its move")
         self.no_trouble(id)
+        self.assertEqual(self.device(name)["place"], "pod")
+        self.assertRegex(self.rdmad("devices").stdout, fr"(?m)^{name} .* in pod .* healthy$")
+        self.assertRegex(self.rdmad("devices", name).stdout, "(?m)^ *place +in the pod of allocation ")
+        self.assertIn("in the pod jobs/a", {f["text"] for f in self.findings() if f["subject"] == name})
         self.assertEqual(self.reasons(name), {VF: "held by jobs/a; it is in the pod"})
         self.assertEqual([a["device_names"] for a in self.allocations().values()], [[name]])
         self.end_pod(id)
         self.assertEqual(self.reasons(name), {VF: "it has not returned from the pod of its last holder"})
+        self.assertIn(("problem", "it has not returned from the pod of its last holder"),
+                      {(f["level"], f["text"]) for f in self.findings() if f["subject"] == name})
         with self.assertRaises(grpc.RpcError) as refusal:
             self.allocate_raw([id], name=VF)
         self.assertIn("has not returned from the pod", refusal.exception.details())

@@ -697,7 +697,8 @@ class Away(KubeCase):
     def unplug(self, name):
         self.machine.unplug(name)
         self.assertEqual(post(self.daemon.socket, "/api/v1/rescan"), 200)
-        until(lambda: name not in [device["device_name"] for device in self.daemon.json("devices")["devices"]], "the scan")
+        until(lambda: name not in [device["device_name"] for device in self.daemon.json("devices")["devices"]
+                                   if device["place"] == "host"], "the scan")
 
     def assertPublished(self, rails):
         """By the patch that repairs another label."""
@@ -712,6 +713,7 @@ class Away(KubeCase):
     def test_a_device_in_a_pod_is_counted_and_not_called_removed(self):
         self.start(modules=self.PLUGIN)
         self.machine = Machine(self.daemon.root)
+        self.machine.separate_namespaces()
         kubelet = Kubelet(os.path.join(self.daemon.directory.name, "kubelet"))
         kubelet.start()
         self.addCleanup(kubelet.stop)

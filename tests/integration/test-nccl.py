@@ -296,12 +296,14 @@ class NcclTest(PluginCase):
         self.own_machine()
         os.remove(os.path.join(self.machine, "sys/class/infiniband/mlx5_0/ports/1/link_layer"))
         self.put("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n")
+        Machine(self.machine).separate_namespaces()
         self.start()
         allocation = self.allocate()
         self.assertEqual(self.allocations()[allocation]["device_names"], ["mlx5_0"])
         Machine(self.machine).unplug("mlx5_0")
         post(self.socket, "/api/v1/rescan")
-        self.wait_for(lambda: self.allocations()[allocation]["device_names"] == [None], "a scan without it")
+        self.wait_for(lambda: "pod" in {device["place"] for device in self.ask("devices")["devices"]}, "its move")
+        self.assertEqual(self.allocations()[allocation]["device_names"], ["mlx5_0"])
         self.end_daemon()
         with contextlib.closing(sqlite3.connect(os.path.join(self.dir, "state/rdmad.db"))) as database, database:
             database.execute("INSERT INTO attachments SELECT seq, 0, '/run/netns/a', 'net1', 'mlx5_0', '192.0.2.7/24',"

@@ -310,6 +310,17 @@ static int compare_ids(gconstpointer a, gconstpointer b)
 				     (*(RdmadDevice *const *)b)->id);
 }
 
+/* The parameter follows `rdma system set netns`.  Kernels before 5.1 have no modes. */
+static char *read_netns_mode(const RdmadSysroot *root)
+{
+	g_autofree char *is_shared =
+		rdmad_sysroot_read(root, "sys/module/ib_core/parameters/netns_mode", NULL);
+
+	if (!is_shared)
+		return NULL;
+	return g_strdup(*is_shared == 'Y' ? "shared" : "exclusive");
+}
+
 RdmadScan *rdmad_scan_sysfs(const RdmadSysroot *root, GError **error)
 {
 	return rdmad_scan_sysfs_again(root, NULL, NULL, error);
@@ -336,6 +347,7 @@ RdmadScan *rdmad_scan_sysfs_again(const RdmadSysroot *root, const GPtrArray *bef
 	find_parents(scan->devices);
 	assign_ids(scan->devices);
 	g_ptr_array_sort(scan->devices, compare_ids);
+	scan->netns_mode = read_netns_mode(root);
 	rdmad_scan_gpus(root, scan->gpus);
 	scan->gpus_unseen = rdmad_sysroot_passing_error() != 0;
 	return scan;

@@ -53,6 +53,7 @@ static void away_open(Fixture *f)
 				  &error);
 	g_assert_no_error(error);
 	rdmad_inventory_set_away(f->inventory, f->away);
+	rdmad_inventory_set_can_move(f->inventory, TRUE);
 }
 
 static void setup(Fixture *f, gconstpointer data)

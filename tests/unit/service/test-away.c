@@ -34,6 +34,7 @@ static void open_all(Fixture *f)
 				  &error);
 	g_assert_no_error(error);
 	rdmad_inventory_set_away(f->inventory, f->away);
+	rdmad_inventory_set_can_move(f->inventory, TRUE);
 	g_assert_nonnull(rdmad_inventory_watch(f->inventory, NULL, &ops, f));
 }
 
@@ -143,7 +144,7 @@ static const char *in_pod(Fixture *f)
 
 /* ---- the device ---- */
 
-static void test_return(Fixture *f, gconstpointer data)
+static void test_leaving_and_returning(Fixture *f, gconstpointer data)
 {
 	g_autofree char *id = NULL;
 
@@ -260,6 +261,21 @@ static void test_interface(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(in_pod(f), ==, NULL);
 }
 
+/* A device that could not be read is a copy of the last one. */
+static void test_interface_of_a_copy(Fixture *f, gconstpointer data)
+{
+	g_autofree char *id = NULL;
+	RdmadDevice *copy;
+
+	scan(f, device_new("ib0"));
+	id = hold(f, "exclusive");
+	scan(f, device_new(NULL));
+	copy = rdmad_device_copy(rdmad_inventory_lookup(f->inventory, ID));
+	copy->stale++;
+	scan(f, copy);
+	g_assert_cmpstr(in_pod(f), ==, "ib0");
+}
+
 /* The RDMA device returns before its interface. */
 static void test_device_before_interface(Fixture *f, gconstpointer data)
 {
@@ -281,7 +297,12 @@ static void test_device_before_interface(Fixture *f, gconstpointer data)
 #define TEST(name) UNIT_FIXTURE_TEST("/away/" #name, Fixture, NULL, setup, test_##name, teardown)
 
 const UnitTest unit_tests[] = {
-	TEST(return ),	  TEST(gone),	   TEST(removed_in_pod),
-	TEST(restart),	  TEST(interface), TEST(device_before_interface),
+	TEST(leaving_and_returning),
+	TEST(gone),
+	TEST(removed_in_pod),
+	TEST(restart),
+	TEST(interface),
+	TEST(interface_of_a_copy),
+	TEST(device_before_interface),
 	{ .path = NULL },
 };
