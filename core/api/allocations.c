@@ -9,6 +9,7 @@
 #include "api/json.h"
 #include "api/texts.h"
 #include "service/allocations-private.h"
+#include "service/handed-out.h"
 
 static json_t *attachments_json(const RdmadAllocation *allocation)
 {
@@ -54,6 +55,24 @@ static json_t *pod_uid_json(const RdmadAllocation *allocation)
 	return rdmad_json_string(path && rdmad_cgroup_pod_path(path, uid) ? uid : NULL);
 }
 
+static json_t *wrong_files_json(const RdmadServices *services, const RdmadAllocation *allocation)
+{
+	const GPtrArray *wrong = rdmad_handed_out_wrong(services->handed_out, allocation);
+	json_t *array = json_array();
+
+	for (guint i = 0; wrong && i < MIN(wrong->len, allocation->n_files); i++) {
+		const RdmadAllocationFile *file = &allocation->files[i];
+
+		if (wrong->pdata[i])
+			json_array_append_new(array,
+					      json_pack("{s:o, s:o, s:o}", "path",
+							rdmad_json_string(file->path), "device_id",
+							rdmad_json_string(file->device), "reason",
+							rdmad_json_string(wrong->pdata[i])));
+	}
+	return array;
+}
+
 static json_t *allocation_json(gconstpointer object_allocation, gconstpointer data)
 {
 	const RdmadAllocation *allocation = object_allocation;
@@ -73,6 +92,7 @@ static json_t *allocation_json(gconstpointer object_allocation, gconstpointer da
 	api_set(object, "container", rdmad_json_string(allocation->container));
 	api_set(object, "since", api_json_time(allocation->since_us));
 	api_set(object, "attachments", attachments_json(allocation));
+	api_set(object, "wrong_files", wrong_files_json(services, allocation));
 	return object;
 }
 
@@ -96,11 +116,14 @@ static void away_name(const RdmadAwayDevice *away, gpointer data)
 	g_string_append_printf(data, "%s %s\n", away->device->id, away->device->name);
 }
 
-/* Returns the names on which the texts of allocations depend, beside the allocations themselves. */
-static char *device_names(RdmadInventory *inventory)
+/* Returns what the texts of allocations depend on, beside the allocations themselves. */
+static char *device_names(const RdmadServices *services)
 {
+	RdmadInventory *inventory = services->inventory;
 	GString *names = g_string_new(NULL);
 
+	g_string_append_printf(names, "%" G_GUINT64_FORMAT "\n",
+			       rdmad_handed_out_version(services->handed_out));
 	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
 		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
 
@@ -124,7 +147,7 @@ static void listing_add(const RdmadAllocation *allocation, gpointer data)
 
 static GBytes *allocations_build(const RdmadServices *services, gconstpointer read)
 {
-	g_autofree char *names = device_names(services->inventory);
+	g_autofree char *names = device_names(services);
 	const Listing listing = { services, api_allocation_texts(services, names) };
 	GString *body = g_string_new("{\"allocations\":");
 

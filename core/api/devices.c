@@ -90,10 +90,9 @@ static json_t *netdev_json(const RdmadNetdev *netdev)
 
 static json_t *chardev_json(const RdmadChardev *chardev)
 {
-	static const char *const kinds[] = { "uverbs", "umad", "issm", "ucm", "rdma_cm" };
 	json_t *object = json_object();
 
-	api_set(object, "kind", json_string(kinds[chardev->kind]));
+	api_set(object, "kind", json_string(rdmad_chardev_kind_name(chardev->kind)));
 	api_set(object, "path", rdmad_json_string(chardev->path));
 	api_set(object, "major", json_integer(chardev->major));
 	api_set(object, "minor", json_integer(chardev->minor));

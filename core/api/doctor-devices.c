@@ -9,6 +9,7 @@
 #include "hardware/verbs/verbs.h"
 #include "api/doctor.h"
 #include "api/json.h"
+#include "service/handed-out.h"
 
 static void check_any(const DoctorFiles *files, json_t *findings)
 {
@@ -251,11 +252,49 @@ static void check_away(const RdmadAwayDevice *away, gpointer data)
 			   "in the pod that it was given to");
 }
 
+#define FILES_FINDINGS_MAX 64u
+
+typedef struct {
+	const RdmadServices *services;
+	json_t *findings;
+	guint n; /* allocations with wrong files */
+} FilesCheck;
+
+static void check_files(const RdmadAllocation *allocation, gpointer data)
+{
+	FilesCheck *check = data;
+	const GPtrArray *wrong = rdmad_handed_out_wrong(check->services->handed_out, allocation);
+	g_autofree char *text = NULL;
+
+	if (!wrong || check->n++ >= FILES_FINDINGS_MAX)
+		return;
+	text = rdmad_handed_out_text(wrong);
+	doctor_say(
+		check->findings, RDMAD_FINDING_PROBLEM, "device files",
+		"restart the pod: delete it, and its controller makes another; a container keeps "
+		"the files that it was given",
+		"%s%s%s (allocation %s) has wrong ones: %s",
+		allocation->pod_name ? allocation->pod_namespace : "an unknown pod",
+		allocation->pod_name ? "/" : "", allocation->pod_name ?: "", allocation->id, text);
+}
+
+static void check_handed_out(const RdmadServices *services, json_t *findings)
+{
+	FilesCheck check = { services, findings, 0 };
+
+	rdmad_allocations_foreach(services->allocations, check_files, &check);
+	if (check.n > FILES_FINDINGS_MAX)
+		doctor_say(findings, RDMAD_FINDING_PROBLEM, "device files",
+			   "`rdmad allocations -o wide` lists them",
+			   "%u more allocations have wrong ones", check.n - FILES_FINDINGS_MAX);
+}
+
 void doctor_check_devices(const RdmadServices *services, const DoctorFiles *files, json_t *findings)
 {
 	g_autoptr(GPtrArray) devices = api_devices_by_name(services);
 	AwayCheck away = { services, findings, 0 };
 
+	check_handed_out(services, findings);
 	rdmad_inventory_foreach_away(services->inventory, check_away, &away);
 	if (devices->len == 0) {
 		if (files && !away.n)

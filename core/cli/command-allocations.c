@@ -6,8 +6,9 @@
 #include "cli/command.h"
 #include "cli/table.h"
 
-static const char *const headers[] = { "+ALLOCATION", "RESOURCE", "DEVICES",	  "POD",
-				       "+CONTAINER",  "SINCE",	  "+ATTACHMENTS", NULL };
+static const char *const headers[] = { "+ALLOCATION",  "RESOURCE",     "DEVICES",
+				       "POD",	       "+CONTAINER",   "SINCE",
+				       "+ATTACHMENTS", "+WRONG FILES", NULL };
 
 /* Returns the device name, or the ID of a removed device. */
 static const char *device_label(const json_t *allocation, size_t index)
@@ -59,6 +60,18 @@ static char *format_attachments(const json_t *allocation)
 	return g_string_free(out, FALSE);
 }
 
+/* Returns the paths of the files that another device has now, or whose numbers are others. */
+static char *format_wrong_files(const json_t *allocation)
+{
+	GString *out = g_string_new(NULL);
+	const json_t *file;
+	size_t i;
+
+	json_array_foreach(json_object_get(allocation, "wrong_files"), i, file)
+		g_string_append_printf(out, "%s%s", i ? " " : "", format_text(file, "path") ?: "?");
+	return g_string_free(out, FALSE);
+}
+
 void allocations_write(const json_t *allocations, gint64 now_us, const RdmadTableStyle *style,
 		       GString *out)
 {
@@ -72,10 +85,12 @@ void allocations_write(const json_t *allocations, gint64 now_us, const RdmadTabl
 				*pod = format_pod(allocation);
 		g_autofree char *since = format_age(format_text(allocation, "since"), now_us);
 		g_autofree char *attachments = format_attachments(allocation);
+		g_autofree char *wrong_files = format_wrong_files(allocation);
 
 		rdmad_table_add(table, format_text(allocation, "id"),
 				format_text(allocation, "resource"), devices, pod,
-				format_text(allocation, "container"), since, attachments);
+				format_text(allocation, "container"), since, attachments,
+				wrong_files);
 	}
 	rdmad_table_write(table, style, "", out);
 }

@@ -19,6 +19,7 @@
 #include "service/attributes-private.h"
 #include "service/inventory-private.h"
 #include "service/event-log-private.h"
+#include "service/handed-out.h"
 #include "service/hand-over-private.h"
 #include "service/stats-private.h"
 #include "service/pod-watch.h"
@@ -116,6 +117,8 @@ static gboolean services_open_allocations(RdmadServices *services, gboolean dry,
 	if (!services->away)
 		return FALSE;
 	rdmad_inventory_set_away(services->inventory, services->away);
+	services->handed_out = rdmad_handed_out_new(services->inventory, services->allocations,
+						    services->event_log);
 	boot = rdmad_sysroot_read(services->sysroot, "proc/sys/kernel/random/boot_id", NULL);
 	rdmad_allocations_set_boot(services->allocations, boot);
 	services->pods = rdmad_pods_new(services->loop, services->sysroot, services->allocations,
@@ -191,6 +194,7 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_pods_free(services->pods);
 	rdmad_pod_watch_free(services->pod_watch);
 	rdmad_watch_free(services->holders);
+	rdmad_handed_out_free(services->handed_out);
 	rdmad_inventory_set_away(services->inventory, NULL);
 	rdmad_away_close(services->away);
 	rdmad_allocations_free(services->allocations);

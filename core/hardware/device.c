@@ -47,6 +47,13 @@ const char *rdmad_gid_type_name(RdmadGidType type)
 	return name_at(names, G_N_ELEMENTS(names), (int)type);
 }
 
+const char *rdmad_chardev_kind_name(RdmadChardevKind kind)
+{
+	static const char *const names[] = { "uverbs", "umad", "issm", "ucm", "rdma_cm" };
+
+	return name_at(names, G_N_ELEMENTS(names), (int)kind);
+}
+
 const char *rdmad_node_type_name(RdmadNodeType type)
 {
 	static const char *const names[] = {
@@ -336,13 +343,22 @@ static gboolean netdev_equal(const RdmadNetdev *a, const RdmadNetdev *b)
 static gboolean chardev_equal(const RdmadChardev *a, const RdmadChardev *b)
 {
 	return a->kind == b->kind && a->major == b->major && a->minor == b->minor &&
-	       !g_strcmp0(a->path, b->path);
+	       a->port == b->port && !g_strcmp0(a->path, b->path);
+}
+
+gboolean rdmad_device_chardevs_equal(const RdmadDevice *a, const RdmadDevice *b)
+{
+	if (a->n_chardevs != b->n_chardevs)
+		return FALSE;
+	for (guint i = 0; i < a->n_chardevs; i++)
+		if (!chardev_equal(&a->chardevs[i], &b->chardevs[i]))
+			return FALSE;
+	return TRUE;
 }
 
 static gboolean parts_equal(const RdmadDevice *a, const RdmadDevice *b)
 {
-	if (a->n_ports != b->n_ports || a->n_netdevs != b->n_netdevs ||
-	    a->n_chardevs != b->n_chardevs)
+	if (a->n_ports != b->n_ports || a->n_netdevs != b->n_netdevs)
 		return FALSE;
 	for (guint i = 0; i < a->n_ports; i++)
 		if (!port_equal(&a->ports[i], &b->ports[i]))
@@ -350,10 +366,7 @@ static gboolean parts_equal(const RdmadDevice *a, const RdmadDevice *b)
 	for (guint i = 0; i < a->n_netdevs; i++)
 		if (!netdev_equal(&a->netdevs[i], &b->netdevs[i]))
 			return FALSE;
-	for (guint i = 0; i < a->n_chardevs; i++)
-		if (!chardev_equal(&a->chardevs[i], &b->chardevs[i]))
-			return FALSE;
-	return TRUE;
+	return rdmad_device_chardevs_equal(a, b);
 }
 
 static gboolean numbers_equal(const RdmadDevice *a, const RdmadDevice *b)

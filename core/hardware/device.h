@@ -16,6 +16,8 @@ const RdmadPort *rdmad_device_port(const RdmadDevice *dev, guint number);
 void rdmad_port_clear_gids(RdmadPort *port);
 /* Returns whether both tables have the same GIDs and types at the same indices. */
 gboolean rdmad_port_gids_equal(const RdmadPort *a, const RdmadPort *b);
+/* Returns whether both devices have the same character devices. */
+gboolean rdmad_device_chardevs_equal(const RdmadDevice *a, const RdmadDevice *b);
 
 /* Returns whether both devices look the same to a watcher. */
 gboolean rdmad_device_equal(const RdmadDevice *a, const RdmadDevice *b);

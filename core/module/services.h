@@ -27,8 +27,9 @@ typedef struct {
 	RdmadInventory *inventory;
 	struct RdmadState *state; /* service/state.h */
 	RdmadAllocations *allocations;
-	RdmadWatch *holders;	     /* tells the inventory */
-	struct RdmadAwayTable *away; /* service/away.h */
+	RdmadWatch *holders;		   /* tells the inventory */
+	struct RdmadAwayTable *away;	   /* service/away.h */
+	struct RdmadHandedOut *handed_out; /* service/handed-out.h */
 	RdmadPods *pods;
 	RdmadPreparations *preparations;
 	RdmadPodMetadata *pod_metadata;

@@ -25,6 +25,9 @@ void rdmad_allocation_remove_attachment(RdmadAllocation *allocation, guint index
 void rdmad_allocation_add_attachment(RdmadAllocation *allocation,
 				     const RdmadAttachment *attachment);
 
+/* Copies `file`. */
+void rdmad_allocation_add_file(RdmadAllocation *allocation, const RdmadAllocationFile *file);
+
 gboolean rdmad_allocation_id_is_valid(const char *id);
 gboolean rdmad_allocation_has_hold(const RdmadAllocation *allocation, RdmadHold hold);
 
@@ -34,7 +37,7 @@ gboolean rdmad_allocation_is_of_pod(const RdmadAllocation *allocation, const cha
 				    const char *pod_name);
 void rdmad_allocation_set_pod_cgroup(RdmadAllocation *allocation, const char *pod_cgroup);
 /* Sets the boot and the kubelet that vouch for the allocation.  That of another boot has no cgroup:
- * the pod's is still to be found. */
+ * the pod's is still to be found; and the numbers of its device files are unknown. */
 void rdmad_allocation_set_witness(RdmadAllocation *allocation, const char *boot,
 				  const char *kubelet);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/allocation-private.h"
 
+#include <rdmad/intern.h>
 #include <rdmad/random.h>
 #include <string.h>
 
@@ -43,6 +44,39 @@ void rdmad_attachment_clear(RdmadAttachment *attachment)
 	g_strfreev(attachment->addresses);
 }
 
+void rdmad_allocation_add_file(RdmadAllocation *allocation, const RdmadAllocationFile *file)
+{
+	RdmadAllocationFile *copy;
+
+	allocation->files =
+		g_renew(RdmadAllocationFile, allocation->files, allocation->n_files + 1);
+	copy = &allocation->files[allocation->n_files++];
+	*copy = *file;
+	/* A thousand allocations may have the same files. */
+	copy->device = rdmad_intern(file->device);
+	copy->path = rdmad_intern(file->path);
+}
+
+static void files_clear(RdmadAllocation *allocation)
+{
+	for (guint i = 0; i < allocation->n_files; i++) {
+		rdmad_intern_release(allocation->files[i].device);
+		rdmad_intern_release(allocation->files[i].path);
+	}
+	g_clear_pointer(&allocation->files, g_free);
+	allocation->n_files = 0;
+}
+
+/* Each container of a new boot starts again: with the same paths, whatever numbers these have now,
+ * or with what its CDI names mean now. */
+static void files_begin_boot(RdmadAllocation *allocation)
+{
+	if (allocation->cdi)
+		files_clear(allocation);
+	for (guint i = 0; i < allocation->n_files; i++)
+		allocation->files[i].major = allocation->files[i].minor = 0;
+}
+
 RdmadAllocation *rdmad_allocation_copy(const RdmadAllocation *from)
 {
 	RdmadAllocation *allocation = g_memdup2(from, sizeof(*from));
@@ -63,6 +97,10 @@ RdmadAllocation *rdmad_allocation_copy(const RdmadAllocation *from)
 	allocation->attachments = g_new0(RdmadAttachment, from->n_attachments);
 	for (guint i = 0; i < from->n_attachments; i++)
 		rdmad_attachment_copy(&allocation->attachments[i], &from->attachments[i]);
+	allocation->files = NULL;
+	allocation->n_files = 0;
+	for (guint i = 0; i < from->n_files; i++)
+		rdmad_allocation_add_file(allocation, &from->files[i]);
 	return allocation;
 }
 
@@ -83,6 +121,7 @@ static void allocation_free(RdmadAllocation *allocation)
 	for (guint i = 0; i < allocation->n_attachments; i++)
 		rdmad_attachment_clear(&allocation->attachments[i]);
 	g_free(allocation->attachments);
+	files_clear(allocation);
 	g_free(allocation);
 }
 
@@ -151,8 +190,10 @@ void rdmad_allocation_set_pod_cgroup(RdmadAllocation *allocation, const char *po
 void rdmad_allocation_set_witness(RdmadAllocation *allocation, const char *boot,
 				  const char *kubelet)
 {
-	if (boot && allocation->boot && !g_str_equal(boot, allocation->boot))
+	if (boot && allocation->boot && !g_str_equal(boot, allocation->boot)) {
 		g_clear_pointer(&allocation->pod_cgroup, g_free);
+		files_begin_boot(allocation);
+	}
 	g_free(allocation->boot);
 	g_free(allocation->kubelet);
 	allocation->boot = g_strdup(boot);
@@ -285,6 +326,17 @@ static gboolean check_attachment(const RdmadAttachment *at, GError **error)
 	return TRUE;
 }
 
+static gboolean check_files(const RdmadAllocation *allocation, GError **error)
+{
+	if (allocation->n_files > RDMAD_ALLOCATION_MAX_FILES)
+		return check_failed(error, "the list", "of device files is too long");
+	for (guint i = 0; i < allocation->n_files; i++)
+		if (!check_line("the device of a file", allocation->files[i].device, error) ||
+		    !check_text("a device file", allocation->files[i].path, PATH_MAX_BYTES, error))
+			return FALSE;
+	return TRUE;
+}
+
 gboolean rdmad_allocation_check(const RdmadAllocation *allocation, GError **error)
 {
 	if (!check_id(allocation->id, error) || !check_number(allocation->number, error) ||
@@ -297,7 +349,8 @@ gboolean rdmad_allocation_check(const RdmadAllocation *allocation, GError **erro
 	    !check_cgroup(allocation->pod_cgroup, error) ||
 	    !check_optional("the container", allocation->container, error) ||
 	    !check_optional("the boot", allocation->boot, error) ||
-	    !check_optional("the kubelet", allocation->kubelet, error))
+	    !check_optional("the kubelet", allocation->kubelet, error) ||
+	    !check_files(allocation, error))
 		return FALSE;
 	if (allocation->n_attachments > RDMAD_ALLOCATION_MAX_ATTACHMENTS)
 		return check_failed(error, "the list", "of attachments is too long");

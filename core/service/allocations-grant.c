@@ -64,6 +64,9 @@ static RdmadAllocation *allocation_of_grant(const RdmadGrant *grant)
 	}
 	for (guint i = 0; i < n_exposed; i++)
 		allocation->devices[pairs->len + i] = g_strdup(grant->exposed[i]);
+	for (guint i = 0; i < MIN(grant->n_files, RDMAD_ALLOCATION_MAX_FILES); i++)
+		rdmad_allocation_add_file(allocation, &grant->files[i]);
+	allocation->cdi = grant->cdi;
 	return allocation;
 }
 

@@ -60,8 +60,8 @@ RdmadPodLife rdmad_allocations_pod_life(RdmadAllocations *allocations, const cha
 	return pod_life(allocations, pod_namespace, pod_name, NULL);
 }
 
-static gboolean is_of_another_boot(const RdmadAllocations *allocations,
-				   const RdmadAllocation *allocation)
+gboolean rdmad_allocations_is_of_another_boot(const RdmadAllocations *allocations,
+					      const RdmadAllocation *allocation)
 {
 	return allocation->boot && allocations->boot &&
 	       !g_str_equal(allocation->boot, allocations->boot);
@@ -71,8 +71,9 @@ RdmadPodLife rdmad_allocations_life(RdmadAllocations *allocations,
 				    const RdmadAllocation *allocation)
 {
 	return pod_life(allocations, allocation->pod_namespace, allocation->pod_name,
-			is_of_another_boot(allocations, allocation) ? NULL
-								    : allocation->pod_cgroup);
+			rdmad_allocations_is_of_another_boot(allocations, allocation)
+				? NULL
+				: allocation->pod_cgroup);
 }
 
 static gboolean cgroup_may_appear(const RdmadAllocationRecord *record, gint64 asked_us)
@@ -114,7 +115,7 @@ gboolean rdmad_allocations_outlives(RdmadAllocations *allocations, RdmadAllocati
 gboolean rdmad_allocations_kubelet_is_newer(RdmadAllocations *allocations,
 					    const RdmadAllocation *allocation, const char *kubelet)
 {
-	return !is_of_another_boot(allocations, allocation) &&
+	return !rdmad_allocations_is_of_another_boot(allocations, allocation) &&
 	       g_strcmp0(kubelet, allocation->kubelet) != 0;
 }
 
@@ -125,7 +126,7 @@ static GPtrArray *slots_of_another_boot(const RdmadAllocations *allocations)
 	for (GList *l = allocations->order.head; l; l = l->next) {
 		RdmadAllocationRecord *record = l->data;
 
-		if (is_of_another_boot(allocations, record->allocation))
+		if (rdmad_allocations_is_of_another_boot(allocations, record->allocation))
 			g_ptr_array_add(records, record);
 	}
 	return records;
@@ -144,7 +145,7 @@ gboolean rdmad_allocations_some_of_another_boot(const RdmadAllocations *allocati
 	for (const GList *l = allocations->order.head; l; l = l->next) {
 		const RdmadAllocationRecord *record = l->data;
 
-		if (is_of_another_boot(allocations, record->allocation))
+		if (rdmad_allocations_is_of_another_boot(allocations, record->allocation))
 			return TRUE;
 	}
 	return FALSE;
@@ -243,7 +244,7 @@ RdmadHolder rdmad_allocations_judge(RdmadAllocations *allocations,
 							      : RDMAD_HOLDER_DOUBTFUL;
 	if (life == RDMAD_POD_LIFE_GONE)
 		*why = "its pod has ended";
-	else if (is_of_another_boot(allocations, allocation))
+	else if (rdmad_allocations_is_of_another_boot(allocations, allocation))
 		*why = "the node was restarted";
 	else if (rdmad_allocations_kubelet_is_newer(allocations, allocation, allocations->kubelet))
 		return judge_by_list(allocations, allocation, asked_us, why);

@@ -22,6 +22,9 @@ void rdmad_allocations_set_kubelet(RdmadAllocations *allocations, const char *ku
  * give away.  If it is not the first (`is_first` FALSE), they have no witness until a list shows
  * them. Returns FALSE if the write failed: call again. */
 gboolean rdmad_allocations_begin_boot(RdmadAllocations *allocations, gboolean is_first);
+/* Returns whether nobody has vouched for the allocation in this boot yet. */
+gboolean rdmad_allocations_is_of_another_boot(const RdmadAllocations *allocations,
+					      const RdmadAllocation *allocation);
 /* Returns whether rdmad_allocations_begin_boot() has something to do. */
 gboolean rdmad_allocations_some_of_another_boot(const RdmadAllocations *allocations);
 /* Sets the cgroup of the allocations of that pod that have none, except of those whose number is

@@ -2,26 +2,30 @@
 /* Allocations in the database: statements, and conversion of rows. */
 #include "service/state-private.h"
 
+#include <rdmad/device.h>
 #include <string.h>
 
 #include "service/allocation-private.h"
+
+#define FILE_WORDS	6u /* of a line of device files */
+#define FILES_BYTES_MAX (8 << 20)
 
 static const char *const sql[STATE_N_STATEMENTS] = {
 	[STATE_BEGIN] = "BEGIN IMMEDIATE",
 	[STATE_COMMIT] = "COMMIT",
 	[STATE_LOAD_ALLOCATIONS] =
 		"SELECT seq, id, resource, owner, pod_namespace, pod_name, container,"
-		" since_us, mode, boot, kubelet, slots, devices, pod_cgroup"
+		" since_us, mode, boot, kubelet, slots, devices, pod_cgroup, files, cdi"
 		" FROM allocations ORDER BY seq",
 	[STATE_LOAD_ATTACHMENTS] = "SELECT allocation, netns, interface, rdma_device, addresses,"
 				   " gid_index FROM attachments ORDER BY allocation, position",
 	[STATE_INSERT_ALLOCATION] =
 		"INSERT INTO allocations (seq, id, resource, owner, pod_namespace, pod_name,"
-		" container, since_us, mode, boot, kubelet, slots, devices, pod_cgroup)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+		" container, since_us, mode, boot, kubelet, slots, devices, pod_cgroup, files, cdi)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
 	[STATE_UPDATE_ALLOCATION] = "UPDATE allocations SET pod_namespace = ?5, pod_name = ?6,"
 				    " container = ?7, mode = ?9, boot = ?10, kubelet = ?11,"
-				    " pod_cgroup = ?14 WHERE seq = ?1",
+				    " pod_cgroup = ?14, files = ?15 WHERE seq = ?1",
 	[STATE_DELETE_ALLOCATION] = "DELETE FROM allocations WHERE seq = ?1",
 	[STATE_INSERT_ATTACHMENT] =
 		"INSERT INTO attachments (allocation, position, netns, interface,"
@@ -64,6 +68,21 @@ static void bind_lines(sqlite3_stmt *st, int at, char *const *lines)
 	sqlite3_bind_text(st, at, g_strjoinv("\n", (char **)lines), -1, g_free);
 }
 
+/* Binds one file per line, "0000:3b:00.0 uverbs 0 231 192 /dev/infiniband/uverbs0"; NULL: none. */
+static void bind_files(sqlite3_stmt *st, int at, const RdmadAllocation *allocation)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < allocation->n_files; i++) {
+		const RdmadAllocationFile *file = &allocation->files[i];
+
+		g_string_append_printf(text, "%s%s %s %u %u %u %s", i ? "\n" : "", file->device,
+				       rdmad_chardev_kind_name((RdmadChardevKind)file->kind),
+				       file->port, file->major, file->minor, file->path);
+	}
+	sqlite3_bind_text(st, at, g_string_free(text, !allocation->n_files), -1, g_free);
+}
+
 static gboolean write_row(RdmadState *state, RdmadStatement which,
 			  const RdmadAllocation *allocation, GError **error)
 {
@@ -77,6 +96,7 @@ static gboolean write_row(RdmadState *state, RdmadStatement which,
 	bind_text(st, 10, allocation->boot);
 	bind_text(st, 11, allocation->kubelet);
 	bind_text(st, 14, allocation->pod_cgroup);
+	bind_files(st, 15, allocation);
 	if (which == STATE_INSERT_ALLOCATION) {
 		bind_text(st, 2, allocation->id);
 		bind_text(st, 3, allocation->resource);
@@ -84,6 +104,7 @@ static gboolean write_row(RdmadState *state, RdmadStatement which,
 		sqlite3_bind_int64(st, 8, allocation->since_us);
 		bind_lines(st, 12, allocation->slots);
 		bind_lines(st, 13, allocation->devices);
+		sqlite3_bind_int(st, 16, allocation->cdi);
 	}
 	return done(state, which, error);
 }
@@ -199,6 +220,50 @@ static char **lines_at(Rows *rows, int column)
 	return g_strsplit(text ?: "", "\n", -1);
 }
 
+static gboolean number_parse(const char *text, guint *number)
+{
+	guint64 value;
+
+	if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT32, &value, NULL))
+		return FALSE;
+	*number = (guint)value;
+	return TRUE;
+}
+
+static gboolean kind_parse(const char *text, int *kind)
+{
+	for (*kind = 0; *kind < RDMAD_CHARDEV_RDMA_CM; ++*kind)
+		if (g_str_equal(text, rdmad_chardev_kind_name((RdmadChardevKind)*kind)))
+			return TRUE;
+	return FALSE;
+}
+
+/* An invalid line becomes an empty file, which fails the check. */
+static void read_file(const char *line, RdmadAllocation *allocation)
+{
+	g_auto(GStrv) words = g_strsplit(line, " ", FILE_WORDS);
+	RdmadAllocationFile file = { .device = (char *)"", .path = (char *)"" };
+
+	if (g_strv_length(words) == FILE_WORDS && kind_parse(words[1], &file.kind) &&
+	    number_parse(words[2], &file.port) && number_parse(words[3], &file.major) &&
+	    number_parse(words[4], &file.minor)) {
+		file.device = words[0];
+		file.path = words[5];
+	}
+	rdmad_allocation_add_file(allocation, &file);
+}
+
+/* Reads one file more than allowed, which fails the check. */
+static void read_files(Rows *rows, int column, RdmadAllocation *allocation)
+{
+	const gboolean is_long = sqlite3_column_bytes(rows->st, column) > FILES_BYTES_MAX;
+	g_autofree char *text = is_long ? g_strdup("too long") : text_at(rows, column);
+	g_auto(GStrv) lines = g_strsplit(text ?: "", "\n", RDMAD_ALLOCATION_MAX_FILES + 1);
+
+	for (char **line = lines; *line; line++)
+		read_file(*line, allocation);
+}
+
 static void read_attachments(Rows *rows, RdmadAllocation *allocation)
 {
 	for (; rows_of(rows, allocation->number); rows_next(rows)) {
@@ -229,6 +294,8 @@ static RdmadAllocation *read_allocation(Rows *allocations, Rows *attachments)
 	allocation->slots = lines_at(allocations, 11);
 	allocation->devices = lines_at(allocations, 12);
 	allocation->pod_cgroup = text_at(allocations, 13);
+	read_files(allocations, 14, allocation);
+	allocation->cdi = sqlite3_column_int(allocations->st, 15) != 0;
 	read_attachments(attachments, allocation);
 	return allocation;
 }

@@ -38,6 +38,9 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
 	"  devices TEXT NOT NULL" /* the same */
 #define ALLOCATIONS_END ") STRICT;"
 #define POD_CGROUP	"pod_cgroup TEXT"
+#define FILES		"files TEXT" /* one a line: device, kind, port, major, minor, path */
+#define CDI		"cdi INTEGER NOT NULL DEFAULT 0"
+#define COLUMNS_AFTER_6 ", " POD_CGROUP ", " FILES ", " CDI
 /* After the first one. */
 #define ATTACHMENTS_6                                                                              \
 	"  position INTEGER NOT NULL,"                                                             \
@@ -53,7 +56,7 @@ static const char pragmas[] = "PRAGMA locking_mode = EXCLUSIVE;"
  * of its first opening.  The names are quoted as ALTER TABLE leaves them, so that all databases
  * have one schema (rdmad_state_schema_differs()). */
 static const char newest[] =
-	"CREATE TABLE \"allocations\" " ALLOCATIONS_6 ", " POD_CGROUP ALLOCATIONS_END
+	"CREATE TABLE \"allocations\" " ALLOCATIONS_6 COLUMNS_AFTER_6 ALLOCATIONS_END
 	"CREATE TABLE \"attachments\" ("
 	"  allocation INTEGER NOT NULL REFERENCES \"allocations\" ON DELETE CASCADE," ATTACHMENTS_6;
 
@@ -130,6 +133,9 @@ static const char *const migrations[] = {
 	"ALTER TABLE attachments_of_numbered RENAME TO attachments;",
 	/* The processes of a pod may go on while a later one has its name. */
 	"ALTER TABLE allocations ADD COLUMN " POD_CGROUP ";",
+	/* A device file may be another device's while a container has it. */
+	"ALTER TABLE allocations ADD COLUMN " FILES ";"
+	"ALTER TABLE allocations ADD COLUMN " CDI ";",
 };
 
 static gboolean set_damaged(RdmadState *state, GError **error, const char *how)

@@ -62,6 +62,8 @@ static const RdmadStatClass events_class = {
 static const char *const kinds[] = {
 	"allocation-device-healthy",
 	"allocation-device-unhealthy",
+	"allocation-files-right",
+	"allocation-files-wrong",
 	"allocation-overlap",
 	"cni-failed",
 	"config-refused",

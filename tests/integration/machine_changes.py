@@ -2,6 +2,7 @@
 """Changes to an expanded machine, as the kernel would make them, and the look at it that follows."""
 
 import os
+import string
 
 from control_socket import Connection
 
@@ -77,6 +78,23 @@ class Machine:
     def plug(self, device):
         for link, target in self.parked.pop(device):
             os.symlink(target, link)
+
+    def renumber(self, group, names):
+        """Files of devices (infiniband_verbs, infiniband_mad) get other numbers, {old name: new name}, and with the
+        number its minor; the names are of one prefix."""
+        def number(name):
+            return int(name.lstrip(string.ascii_lowercase))
+
+        links = {old: os.readlink(self.path(group, old)) for old in names}
+        aside = {old: os.path.realpath(self.path(group, old)) + ".aside" for old in names}
+        for old, directory in aside.items():
+            os.rename(directory.removesuffix(".aside"), directory)
+            os.unlink(self.path(group, old))
+        for old, new in names.items():
+            os.rename(aside[old], os.path.join(os.path.dirname(aside[old]), new))
+            os.symlink(os.path.join(os.path.dirname(links[old]), new), self.path(group, new))
+            major, minor = self.read(f"{group}/{new}/dev").split(":")
+            self.write(f"{group}/{new}/dev", f"{major}:{int(minor) + number(new) - number(old)}")
 
     def mend(self):
         for device in list(self.parked):

@@ -5,12 +5,15 @@
 usage: test-health.py RDMAD MODULE-DIR [TEST...]
 """
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+import tempfile
 
 import grpc
 
@@ -588,6 +591,170 @@ class PortTest(HealthCase):
             ports = json.loads(text)["rails"] if text else []
             return {port["port"]: port["reason"] for port in ports}
         self.wait_for(lambda: reasons() == {1: "other-port", 2: "port-down"}, "plan")
+
+
+RAIL = "rdma/rail"
+VERBS, MAD = "infiniband_verbs", "infiniband_mad"
+
+
+class FilesTest(HealthCase):
+    """Device files that are another device's while a container has them."""
+
+    def setUp(self):
+        copy = tempfile.TemporaryDirectory(prefix="rdmad-machine-")
+        self.addCleanup(copy.cleanup)
+        self.machine = shutil.copytree(self.machine, os.path.join(copy.name, "machine"), symlinks=True)
+        super().setUp()
+
+    def config(self, more="", where=""):
+        return ("modules = { device-plugin = { health_delay = 0; %s resources = ({ name = \"rdma/rail\"; "
+                "mode = \"exclusive\"; selectors = { names = ( \"mlx5_?\", \"!mlx5_8\", \"!mlx5_9\" ); }; %s }"
+                "); }; };" % (where, more))
+
+    def begin(self, more="", where=""):
+        """Pods with a device each; {device: pod}."""
+        self.both(self.config(more, where))
+        self.wait_ready(8, RAIL)
+        for number in range(8):
+            self.kubelet.allocate(f"jobs/{number}", RAIL)
+        self.ask("allocations", "--refresh")
+        return {a["device_names"][0]: f'{a["namespace"]}/{a["pod"]}' for a in self.allocations().values()}
+
+    def renumber(self, group, names):
+        self.hardware.renumber(group, names)
+        self.rescan()
+
+    def name_of(self, file):
+        return self.hardware.read(f"{VERBS if file.startswith('uverbs') else MAD}/{file}/ibdev")
+
+    def wrong(self):
+        """{pod: [path]}"""
+        return {f'{a["namespace"]}/{a["pod"]}': [file["path"] for file in a["wrong_files"]]
+                for a in self.allocations().values() if a["wrong_files"]}
+
+    def problems(self):
+        return [f["text"] for f in self.findings() if f["level"] == "problem" and f["subject"] == "device files"
+                and "allocation" in f["text"]]
+
+    def wait_wrong(self, expected):
+        self.wait_for(lambda: self.wrong() == expected, f"wrong files {expected}")
+
+    def told_of(self, kind, count):
+        """The messages, when there are that many."""
+        self.wait_for(lambda: len(self.events(kind)) >= count, f"{count} {kind}")
+        found = self.events(kind)
+        self.assertEqual(len(found), count, found)
+        return {e["namespace"] + "/" + e["pod"]: e for e in found}
+
+    def test_files_that_change_places_are_told_until_they_are_right_again(self):
+        holders = self.begin()
+        swap = {"uverbs0": "uverbs1", "uverbs1": "uverbs0"}
+        first, second = self.name_of("uverbs0"), self.name_of("uverbs1")
+        expected = {holders[first]: ["/dev/infiniband/uverbs0"], holders[second]: ["/dev/infiniband/uverbs1"]}
+        self.renumber(VERBS, swap)
+        self.wait_wrong(expected)
+        told = self.told_of("allocation-files-wrong", 2)
+        self.assertEqual({e["level"] for e in told.values()}, {"warning"})
+        for word in (holders[first], first, second, "/dev/infiniband/uverbs0", "/dev/infiniband/uverbs1"):
+            self.assertIn(word, told[holders[first]]["message"])
+        self.assertEqual(told[holders[first]]["device_id"], self.id_of(first))
+        self.assertEqual(len(self.problems()), 2)
+        self.assertIn(holders[first], "".join(self.problems()))
+        wide = self.rdmad("allocations", "-o", "wide").stdout.splitlines()
+        self.assertIn("WRONG FILES", wide[0])
+        self.assertEqual(sum(line.endswith("/dev/infiniband/uverbs0") for line in wide), 1)
+        self.assertNotIn("WRONG", self.rdmad("allocations").stdout)
+        for _ in range(2):
+            self.rescan()
+        self.assertEqual(self.unhealthy(RAIL), set())
+        self.assertEqual(len(self.allocations()), 8)
+        self.told_of("allocation-files-wrong", 2)
+        self.end_daemon(signal.SIGKILL)
+        self.start_daemon(self.config())
+        self.wait_for_socket()
+        self.wait_wrong(expected)
+        self.told_of("allocation-files-wrong", 2)
+        self.renumber(VERBS, swap)
+        self.wait_wrong({})
+        told = self.told_of("allocation-files-right", 2)
+        self.assertEqual(set(told), set(expected))
+        self.assertEqual({e["level"] for e in told.values()}, {"notice"})
+        self.assertEqual(self.problems(), [])
+
+    def test_any_file_with_another_name_or_number_is_told(self):
+        holders = self.begin("umad = true;")
+        verbs, mad = holders[self.name_of("uverbs0")], holders[self.name_of("umad1")]
+        cases = ((VERBS, {"uverbs0": "uverbs77"}, verbs, "uverbs0"), (MAD, {"umad1": "umad88"}, mad, "umad1"))
+        for group, names, pod, file in cases:
+            with self.subTest(names):
+                self.renumber(group, names)
+                self.wait_wrong({pod: [f"/dev/infiniband/{file}"]})
+                self.assertIn(names[file], self.problems()[0])
+                self.renumber(group, {new: old for old, new in names.items()})
+                self.wait_wrong({})
+        with self.subTest("number"):
+            number = self.change(f"{VERBS}/uverbs0/dev", "231:250")
+            self.wait_wrong({verbs: ["/dev/infiniband/uverbs0"]})
+            self.assertIn(f"231:250 now, not {number}", self.problems()[0])
+            self.change(f"{VERBS}/uverbs0/dev", "garbage")
+            self.wait_for(lambda: self.device(self.name_of("uverbs0"))["chardevs"][0]["minor"] == 0, "scan")
+            self.assertEqual(self.wrong(), {verbs: ["/dev/infiniband/uverbs0"]}, "an unread number says nothing")
+            self.change(f"{VERBS}/uverbs0/dev", number)
+            self.wait_wrong({})
+
+    def test_a_device_that_is_away_says_nothing(self):
+        holders = self.begin()
+        name = self.name_of("uverbs2")
+        self.unplug(name)
+        self.wait_for(lambda: self.events("device-removed"), "removal")
+        self.assertEqual(self.wrong(), {})
+        self.plug(name)
+        self.wait_for(lambda: len(self.ask("devices")["devices"]) > 8, "device")
+        self.assertEqual(self.wrong(), {})
+        wrong = {holders[name]: ["/dev/infiniband/uverbs2"]}
+        self.renumber(VERBS, {"uverbs2": "uverbs99"})
+        self.wait_wrong(wrong)
+        self.unplug(name)
+        self.wait_for(lambda: len(self.events("device-removed")) == 2, "second removal")
+        self.assertEqual(self.wrong(), wrong, "it has not become right")
+        self.plug(name)
+        self.renumber(VERBS, {"uverbs99": "uverbs2"})
+        self.wait_wrong({})
+        self.told_of("allocation-files-right", 1)
+
+    def test_each_holder_of_a_shared_device_is_told_once(self):
+        self.both(QUICK % "")
+        self.wait_ready()
+        name = self.name_of("uverbs3")
+        slots = [slot for slot in self.kubelet.devices(HCA) if slot.startswith(self.id_of(name))][:5]
+        for slot in slots:
+            self.allocate_raw([slot])
+        self.renumber(VERBS, {"uverbs3": "uverbs66"})
+        self.wait_for(lambda: len(self.events("allocation-files-wrong")) == 5, "events")
+        self.rescan()
+        self.assertEqual(len(self.problems()), 5)
+        self.assertEqual(len(self.events("allocation-files-wrong")), 5)
+
+    def test_names_for_the_runtime_meant_files_when_the_container_started(self):
+        holders = self.begin('cdi = "on";', f'cdi_dir = "{self.dir}/cdi";')
+        name = self.name_of("uverbs0")
+        self.assertEqual(self.query_state("SELECT DISTINCT cdi FROM allocations"), [(1,)])
+        self.renumber(VERBS, {"uverbs0": "uverbs77"})
+        self.wait_wrong({holders[name]: ["/dev/infiniband/uverbs0"]})
+
+    def test_allocations_of_an_older_rdmad_are_not_judged(self):
+        self.begin()
+        self.end_daemon()
+        with contextlib.closing(sqlite3.connect(os.path.join(self.dir, "state", "rdmad.db"))) as database:
+            for column in ("files", "cdi"):
+                database.execute(f"ALTER TABLE allocations DROP COLUMN {column}")
+            database.execute("PRAGMA user_version = 7")
+        self.start_daemon(self.config())
+        self.wait_for_socket()
+        self.renumber(VERBS, {"uverbs0": "uverbs1", "uverbs1": "uverbs0"})
+        self.wait_for(lambda: [c["path"] for c in self.device(self.name_of("uverbs0"))["chardevs"]][0]
+                      == "/dev/infiniband/uverbs0", "scan")
+        self.assertEqual((len(self.allocations()), self.wrong()), (8, {}))
 
 
 if __name__ == "__main__":

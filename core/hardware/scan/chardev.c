@@ -33,8 +33,14 @@ static RdmadChardev read_chardev(int dir, const char *path, const char *name, Rd
 	guint numbers[2] = { 0, 0 };
 	char text[RDMAD_SYSROOT_ATTRIBUTE_SIZE];
 
+	int port;
+
 	if (rdmad_sysroot_read_attribute(dir, path, "dev", text, NULL))
 		rdmad_sysfs_major_minor(text, numbers);
+	if ((kind == RDMAD_CHARDEV_UMAD || kind == RDMAD_CHARDEV_ISSM) &&
+	    rdmad_sysroot_read_attribute(dir, path, "port", text, NULL) &&
+	    rdmad_sysfs_int(text, &port) && port > 0)
+		chardev.port = (guint)port;
 	chardev.path = g_strconcat("/dev/infiniband/", name, NULL);
 	chardev.major = numbers[0];
 	chardev.minor = numbers[1];

@@ -43,6 +43,7 @@
 #define RDMAD_ALLOCATION_MAX_SLOTS	 1024u
 #define RDMAD_ALLOCATION_MAX_EXPOSED	 1024u
 #define RDMAD_ALLOCATION_MAX_ATTACHMENTS 64u
+#define RDMAD_ALLOCATION_MAX_FILES	 8192u
 
 /* A network interface or RDMA device of an allocation in its pod's network namespace. */
 struct RdmadAttachment {
@@ -52,6 +53,16 @@ struct RdmadAttachment {
 	char **addresses;  /* "192.0.2.7/24" */
 	int gid_index;	   /* RDMAD_UNKNOWN if there is none */
 };
+
+/* A character device file of one device, as it was when the container was given it.  The number of
+ * a file, and the device behind it, may change while the container has it. */
+typedef struct {
+	char *device;	    /* stable id */
+	char *path;	    /* on the host, "/dev/infiniband/uverbs0" */
+	int kind;	    /* RdmadChardevKind */
+	guint port;	    /* as in RdmadChardev */
+	guint major, minor; /* 0, 0: unknown, or of an earlier boot */
+} RdmadAllocationFile;
 
 struct RdmadAllocation {
 	int refs;
@@ -75,6 +86,9 @@ struct RdmadAllocation {
 	gint64 number;	      /* of its row in the database; a younger one has a larger number */
 	RdmadAttachment *attachments;
 	guint n_attachments;
+	RdmadAllocationFile *files; /* none: unknown */
+	guint n_files;
+	gboolean cdi; /* it was given CDI names, which the runtime resolves at each start */
 };
 
 /* For any thread. */
@@ -99,6 +113,11 @@ typedef struct {
 			  * nothing; 0: any List counts */
 	const char *const
 		*exposed; /* ids of further devices that the container can open; NULL: none */
+	/* The device files that the container gets.  Those after RDMAD_ALLOCATION_MAX_FILES are not
+	 * recorded. */
+	const RdmadAllocationFile *files;
+	guint n_files;
+	gboolean cdi; /* it gets CDI names, which mean these files now */
 } RdmadGrant;
 
 /*

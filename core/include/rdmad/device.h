@@ -118,6 +118,7 @@ typedef struct {
 	RdmadChardevKind kind;
 	char *path;	    /* "/dev/infiniband/uverbs0" */
 	guint major, minor; /* 0, 0: unknown */
+	guint port;	    /* of umad and issm; 0: of no port, or unknown */
 } RdmadChardev;
 
 /* SR-IOV: the role of a function. */
@@ -238,6 +239,7 @@ RDMAD_API const char *rdmad_link_layer_name(RdmadLinkLayer layer);
 RDMAD_API const char *rdmad_port_state_name(int state);
 RDMAD_API const char *rdmad_gid_type_name(RdmadGidType type);
 RDMAD_API const char *rdmad_node_type_name(RdmadNodeType type);
+RDMAD_API const char *rdmad_chardev_kind_name(RdmadChardevKind kind); /* "uverbs" */
 /* Compares ids or names as strcmp() does, but runs of digits as numbers: mlx5_2 before mlx5_10. */
 RDMAD_API int rdmad_natural_compare(const char *a, const char *b);
 /* Extracts the MAC address of a GUID that is made of one (EUI-64, RFC 4291, appendix A), such as

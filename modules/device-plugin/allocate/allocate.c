@@ -120,6 +120,9 @@ static RdmadGrantCall container_grant(const Allocator *by, const AllocateCall *c
 	const ResourceSettings *settings = pool_settings(call->pool);
 	const size_t n = container->n_devices_ids;
 	const char **slots = g_new0(const char *, n + 1), **devices = g_new0(const char *, n + 1);
+	g_autoptr(GPtrArray) present = NULL, names = NULL;
+	GArray *files;
+	guint n_files;
 
 	for (size_t i = 0; i < n; i++) {
 		const Slot *slot = pool_find(call->pool, container->devices_ids[i]);
@@ -127,6 +130,10 @@ static RdmadGrantCall container_grant(const Allocator *by, const AllocateCall *c
 		slots[i] = slot->id;
 		devices[i] = slot->device->id;
 	}
+	present = allocation_devices(call->pool, slots);
+	names = container_cdi_names(delivery_cdi(by->delivery), present, settings);
+	files = allocation_files(present, settings);
+	n_files = files->len;
 	return (RdmadGrantCall){ .grant = {
 					 .owner = by->owner,
 					 .resource = settings->name,
@@ -136,6 +143,9 @@ static RdmadGrantCall container_grant(const Allocator *by, const AllocateCall *c
 						 call->pool, slots),
 					 .mode = resource_modes[settings->mode],
 					 .asked_us = call->arrived_us,
+					 .files = (gpointer)g_array_free(files, FALSE),
+					 .n_files = n_files,
+					 .cdi = names != NULL,
 				 } };
 }
 
@@ -146,6 +156,7 @@ static void grant_clear(gpointer data)
 	g_free((gpointer)grant->grant.slots);
 	g_free((gpointer)grant->grant.devices);
 	g_strfreev((char **)grant->grant.exposed);
+	g_free((gpointer)grant->grant.files);
 	rdmad_allocation_unref(grant->allocation);
 	g_clear_error(&grant->error);
 }

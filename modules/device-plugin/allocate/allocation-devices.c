@@ -36,11 +36,11 @@ static GPtrArray *slots_devices(const Pool *pool, const char *const *slots, guin
 	return devices;
 }
 
-GPtrArray *allocation_devices(const Pool *pool, const RdmadAllocation *allocation)
+GPtrArray *allocation_devices(const Pool *pool, const char *const *slots)
 {
 	guint n_behind;
 
-	return slots_devices(pool, (const char *const *)allocation->slots, &n_behind);
+	return slots_devices(pool, slots, &n_behind);
 }
 
 char **allocation_exposed(const Pool *pool, const char *const *slots)
@@ -109,4 +109,26 @@ GPtrArray *device_nodes(const GPtrArray *devices, const ResourceSettings *settin
 		g_ptr_array_add(sorted, path);
 	g_ptr_array_sort(sorted, text_compare);
 	return sorted;
+}
+
+static void files_add(GArray *files, const RdmadDevice *dev, const ResourceSettings *settings)
+{
+	for (guint i = 0; i < dev->n_chardevs; i++) {
+		const RdmadChardev *node = &dev->chardevs[i];
+		const RdmadAllocationFile file = { dev->id,    node->path,  (int)node->kind,
+						   node->port, node->major, node->minor };
+
+		if (node->kind != RDMAD_CHARDEV_RDMA_CM &&
+		    resource_settings_wants(settings, node->kind))
+			g_array_append_val(files, file);
+	}
+}
+
+GArray *allocation_files(const GPtrArray *devices, const ResourceSettings *settings)
+{
+	GArray *files = g_array_new(FALSE, FALSE, sizeof(RdmadAllocationFile));
+
+	for (guint i = 0; i < devices->len; i++)
+		files_add(files, devices->pdata[i], settings);
+	return files;
 }

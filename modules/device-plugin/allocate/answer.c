@@ -92,13 +92,20 @@ static void add_devices(ContainerAnswer *answer, const GPtrArray *names)
 
 /* ---- message ---- */
 
+GPtrArray *container_cdi_names(const Cdi *cdi, const GPtrArray *devices,
+			       const ResourceSettings *settings)
+{
+	return cdi && settings->cdi == CDI_ON ? cdi_names(cdi, devices, settings) : NULL;
+}
+
 ContainerAnswer *container_answer_new(const Pool *pool, const RdmadAllocation *allocation,
 				      const char *run_dir, const Cdi *cdi)
 {
 	const ResourceSettings *settings = pool_settings(pool);
-	g_autoptr(GPtrArray) devices = allocation_devices(pool, allocation);
+	g_autoptr(GPtrArray) devices =
+		allocation_devices(pool, (const char *const *)allocation->slots);
 	g_autoptr(GPtrArray) names =
-		cdi && settings->cdi == CDI_ON ? cdi_names(cdi, devices, settings) : NULL;
+		allocation->cdi ? container_cdi_names(cdi, devices, settings) : NULL;
 	ContainerAnswer *answer = g_new0(ContainerAnswer, 1);
 
 	v1beta1__container_allocate_response__init(&answer->message);

@@ -21,6 +21,11 @@
 
 typedef struct ContainerAnswer ContainerAnswer;
 
+/* Returns the CDI names that a container gets instead of the files of `devices`, or NULL: it gets
+ * the files.  `cdi` may be NULL. */
+GPtrArray *container_cdi_names(const Cdi *cdi, const GPtrArray *devices,
+			       const ResourceSettings *settings);
+
 /* `cdi` may be NULL.  The result is valid while `allocation` is. */
 ContainerAnswer *container_answer_new(const Pool *pool, const RdmadAllocation *allocation,
 				      const char *run_dir, const Cdi *cdi);

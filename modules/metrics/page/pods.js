@@ -21,7 +21,8 @@ export function allocations(list) {
 		return nothing("No pod holds a device.");
 	return table("Allocations", [["Pod", ""], ["Devices", ""], ["Resource", ""], ["Since", "number"]],
 		list.map((allocation) => [pod(allocation),
-			commas([...new Set(allocation.device_names.map((device, i) => device ?? allocation.device_ids[i]))]),
+			[...commas([...new Set(allocation.device_names.map((device, i) => device ?? allocation.device_ids[i]))]),
+				...allocation.wrong_files.map((file) => el("p", null, name(file.reason)))],
 			[name(allocation.resource), el("small", null, allocation.mode ?? "")], time(allocation.since)]));
 }
 

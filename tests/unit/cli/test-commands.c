@@ -273,7 +273,9 @@ static void test_allocations_count_the_slots_of_a_device(void)
 		"  'device_ids': ['x', 'x', 'y'], 'device_names': ['mlx5_0', 'mlx5_0', null],"
 		"  'namespace': 'ns', 'pod': 'p', 'container': 'm',"
 		"  'since': '2026-01-01T00:00:00.000000Z', 'attachments': [{'interface': 'net1',"
-		"  'device_name': 'mlx5_3', 'addresses': ['192.0.2.1/24']}]},"
+		"  'device_name': 'mlx5_3', 'addresses': ['192.0.2.1/24']}],"
+		"  'wrong_files': [{'path': '/dev/infiniband/uverbs0', 'reason': 'r'},"
+		"  {'path': '/dev/infiniband/umad0', 'reason': 'r'}]},"
 		" {'id': 'c2', 'resource': 'rdma/hca', 'slots': ['d'], 'device_ids': ['y'],"
 		"  'device_names': ['mlx5_1'], 'pod': null, 'since': null, 'attachments': "
 		"[]}]");
@@ -281,10 +283,12 @@ static void test_allocations_count_the_slots_of_a_device(void)
 
 	allocations_write(allocations, NOW_US, &wide, out);
 	g_assert_cmpstr(out->str, ==,
-			"ALLOCATION  RESOURCE  DEVICES       POD   CONTAINER  SINCE  ATTACHMENTS\n"
+			"ALLOCATION  RESOURCE  DEVICES       POD   CONTAINER  SINCE  ATTACHMENTS"
+			"                 WRONG FILES\n"
 			"c1          rdma/hca  mlx5_0 x2, y  ns/p  m          1h 0m  net1 (mlx5_3) "
-			"192.0.2.1/24\n"
-			"c2          rdma/hca  mlx5_1        -     -          -      -\n");
+			"192.0.2.1/24  /dev/infiniband/uverbs0 /dev/infiniband/umad0\n"
+			"c2          rdma/hca  mlx5_1        -     -          -      -"
+			"                           -\n");
 	json_decref(allocations);
 }
 

@@ -149,23 +149,41 @@ static char *paths_of(GBytes *answer)
 	return g_string_free(text, FALSE);
 }
 
+static void append_files(const RdmadAllocation *allocation, gpointer text)
+{
+	for (guint i = 0; i < allocation->n_files; i++)
+		g_string_append_printf(text, "%s:%s ", allocation->files[i].device,
+				       allocation->files[i].path);
+}
+
+/* Returns the recorded files of all allocations. */
+static char *record_of(Fixture *f)
+{
+	GString *text = g_string_new(NULL);
+
+	rdmad_allocations_foreach(f->allocations, append_files, text);
+	return g_string_free(text, FALSE);
+}
+
 #define PLAIN	 "name = \"a/b\"; mode = \"exclusive\";"
 #define WITH_MAD "name = \"a/b\"; mode = \"exclusive\"; umad = true;"
 
 static void test_management_nodes_are_left_out(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GBytes) answer = allocate_slots(f, "b,a", NULL);
-	g_autofree char *paths = paths_of(answer);
+	g_autofree char *paths = paths_of(answer), *record = record_of(f);
 
 	g_assert_cmpstr(paths, ==, "/dev/infiniband/uverbs-a /dev/infiniband/uverbs-b ");
+	g_assert_cmpstr(record, ==, "b:/dev/infiniband/uverbs-b a:/dev/infiniband/uverbs-a ");
 }
 
 static void test_management_nodes_are_there_when_asked_for(Fixture *f, gconstpointer data)
 {
 	g_autoptr(GBytes) answer = allocate_slots(f, "a", NULL);
-	g_autofree char *paths = paths_of(answer);
+	g_autofree char *paths = paths_of(answer), *record = record_of(f);
 
 	g_assert_cmpstr(paths, ==, "/dev/infiniband/rdma_cm /dev/infiniband/uverbs-a ");
+	g_assert_cmpstr(record, ==, "a:/dev/infiniband/uverbs-a a:/dev/infiniband/rdma_cm ");
 }
 
 static void test_an_unhealthy_device_is_refused_with_the_reason(Fixture *f, gconstpointer data)

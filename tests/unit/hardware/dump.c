@@ -79,6 +79,15 @@ static void dump_netdev(GString *out, const RdmadNetdev *netdev)
 	g_string_append_c(out, '\n');
 }
 
+static void dump_chardev(GString *out, const RdmadChardev *chardev)
+{
+	g_string_append_printf(out, "  char %s %u:%u", chardev->path, chardev->major,
+			       chardev->minor);
+	if (chardev->port)
+		g_string_append_printf(out, " port %u", chardev->port);
+	g_string_append_c(out, '\n');
+}
+
 static void dump_device(GString *out, const RdmadDevice *dev)
 {
 	g_autofree char *name = quoted(dev->name);
@@ -99,8 +108,7 @@ static void dump_device(GString *out, const RdmadDevice *dev)
 	for (guint i = 0; i < dev->n_netdevs; i++)
 		dump_netdev(out, &dev->netdevs[i]);
 	for (guint i = 0; i < dev->n_chardevs; i++)
-		g_string_append_printf(out, "  char %s %u:%u\n", dev->chardevs[i].path,
-				       dev->chardevs[i].major, dev->chardevs[i].minor);
+		dump_chardev(out, &dev->chardevs[i]);
 	for (guint i = 0; dev->problems[i]; i++) {
 		g_autofree char *problem = quoted(dev->problems[i]);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <rdmad/allocations.h>
+#include <rdmad/device.h>
 #include <rdmad/error.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -202,6 +203,74 @@ static void test_allocations_may_share_a_slot(Fixture *f, gconstpointer data)
 	g_assert_cmpstr(back->kubelet, ==, "kubelet");
 }
 
+/* Returns "d1 uverbs0 0 231:192, ...", and whether they are of CDI names. */
+static char *files_text(const RdmadAllocation *allocation)
+{
+	GString *text = g_string_new(allocation->cdi ? "cdi" : "");
+
+	for (guint i = 0; i < allocation->n_files; i++) {
+		const RdmadAllocationFile *file = &allocation->files[i];
+
+		g_string_append_printf(text, "%s%s %s:%s %u %u:%u", i ? ", " : "", file->device,
+				       rdmad_chardev_kind_name((RdmadChardevKind)file->kind),
+				       file->path, file->port, file->major, file->minor);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void check_files(RdmadState *state, const char *expected)
+{
+	g_autoptr(GPtrArray) allocations = load(state);
+	g_autofree char *text = files_text(g_ptr_array_index(allocations, 0));
+
+	g_assert_cmpstr(text, ==, expected);
+}
+
+/* The second boot starts each container again. */
+static void check_files_in_two_boots(Fixture *f, gboolean cdi, const char *first,
+				     const char *second)
+{
+	const RdmadAllocationFile files[] = {
+		{ (char *)"a", (char *)"/dev/infiniband/uverbs0", RDMAD_CHARDEV_UVERBS, 0, 231,
+		  192 },
+		{ (char *)"b", (char *)"/dev/infiniband/odd name", RDMAD_CHARDEV_ISSM, 2, 0, 0 },
+	};
+	g_autoptr(RdmadState) state = open_state(f, NULL);
+	RdmadAllocation *allocation = sample_allocation("a,b");
+	g_autoptr(RdmadAllocationRef) owned = allocation;
+
+	for (guint i = 0; i < G_N_ELEMENTS(files); i++)
+		rdmad_allocation_add_file(allocation, &files[i]);
+	allocation->cdi = cdi;
+	rdmad_allocation_set_witness(allocation, "boot", "kubelet");
+	put(state, allocation);
+	check_files(state, first);
+	rdmad_allocation_set_witness(allocation, "boot", "another kubelet");
+	put(state, allocation);
+	check_files(state, first);
+	rdmad_allocation_set_witness(allocation, "next boot", "kubelet");
+	put(state, allocation);
+	check_files(state, second);
+}
+
+static void test_device_files_come_back_with_the_numbers_of_this_boot(Fixture *f,
+								      gconstpointer data)
+{
+	check_files_in_two_boots(f, FALSE,
+				 "a uverbs:/dev/infiniband/uverbs0 0 231:192, "
+				 "b issm:/dev/infiniband/odd name 2 0:0",
+				 "a uverbs:/dev/infiniband/uverbs0 0 0:0, "
+				 "b issm:/dev/infiniband/odd name 2 0:0");
+}
+
+static void test_what_cdi_names_mean_is_of_one_boot(Fixture *f, gconstpointer data)
+{
+	check_files_in_two_boots(f, TRUE,
+				 "cdia uverbs:/dev/infiniband/uverbs0 0 231:192, "
+				 "b issm:/dev/infiniband/odd name 2 0:0",
+				 "cdi");
+}
+
 static void execute(Fixture *f, const char *sql)
 {
 	sqlite3 *db;
@@ -246,19 +315,19 @@ static char *text_of(const RdmadAllocation *allocation)
 	g_autofree char *devices = g_strjoinv(",", allocation->devices);
 
 	return g_strdup_printf(
-		"%s %s %s %s %s %d %s %s %s %s %u", allocation->id, slots, devices,
+		"%s %s %s %s %s %d %s %s %s %s %u %u", allocation->id, slots, devices,
 		allocation->pod_cgroup ?: "-", allocation->container ?: "-",
 		(int)allocation->since_us, allocation->mode ?: "-", allocation->boot ?: "-",
 		allocation->kubelet ?: "-",
 		allocation->n_attachments ? allocation->attachments[0].interface : "-",
-		allocation->n_attachments);
+		allocation->n_attachments, allocation->n_files);
 }
 
 static void test_an_older_database_is_read(Fixture *f, gconstpointer data)
 {
 	static const char *const expected[] = {
-		"ff00000000000003 s1,s10,s2 d2,d3,d1 - main 30 shared boot kubelet net1 1",
-		"0000000000000005 s2 d1 - - 50 - - - - 0",
+		"ff00000000000003 s1,s10,s2 d2,d3,d1 - main 30 shared boot kubelet net1 1 0",
+		"0000000000000005 s2 d1 - - 50 - - - - 0 0",
 	};
 	g_autoptr(RdmadState) state = NULL;
 
@@ -510,6 +579,39 @@ static void have_too_many_slots(Fixture *f)
 		   " slots = (SELECT group_concat(printf('z%04d', i), char(10)) FROM n)");
 }
 
+static void have_too_many_files(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8193)"
+		   " UPDATE allocations SET files ="
+		   " (SELECT group_concat('a uverbs 0 231 192 /dev/a', char(10)) FROM n)");
+}
+
+static void have_endless_files(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "UPDATE allocations SET"
+		   " files = 'a uverbs 0 231 192 /dev/' || hex(zeroblob(5000000))");
+}
+
+static void have_a_file_of_no_device(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "UPDATE allocations SET files = 'a uverbs 0 231 192'");
+}
+
+static void have_a_file_of_another_kind(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "UPDATE allocations SET files = 'a rdma_cm 0 231 192 /dev/a'");
+}
+
+static void have_a_file_with_a_bad_number(Fixture *f)
+{
+	fill(f, 1);
+	execute(f, "UPDATE allocations SET files = 'a uverbs 0 231 -1 /dev/a'");
+}
+
 typedef struct {
 	const char *name;
 	void (*make)(Fixture *f);
@@ -537,6 +639,11 @@ static const Damage damages[] = {
 	{ "the last number", have_the_last_number },
 	{ "an endless name", have_an_endless_name },
 	{ "a name that is not text", have_a_name_that_is_no_text },
+	{ "too many device files", have_too_many_files },
+	{ "endless device files", have_endless_files },
+	{ "a device file of no device", have_a_file_of_no_device },
+	{ "a device file of another kind", have_a_file_of_another_kind },
+	{ "a device file with a bad number", have_a_file_with_a_bad_number },
 	{ "too many slots", have_too_many_slots },
 };
 
@@ -663,7 +770,7 @@ static void test_a_newer_database_is_refused_and_left(Fixture *f, gconstpointer 
 	g_assert_error(error, RDMAD_ERROR, RDMAD_ERROR_ABI);
 	g_assert_nonnull(strstr(error->message, f->db));
 	g_assert_null(aside);
-	execute(f, "PRAGMA user_version = 7");
+	execute(f, "PRAGMA user_version = 8");
 	state = open_state(f, NULL);
 	allocations = load(state);
 	g_assert_cmpuint(allocations->len, ==, 1);
@@ -771,6 +878,8 @@ const UnitTest unit_tests[] = {
 	TEST(what_was_rolled_back_is_not_there),
 	TEST(a_deleted_allocation_takes_all_of_it_along),
 	TEST(allocations_may_share_a_slot),
+	TEST(device_files_come_back_with_the_numbers_of_this_boot),
+	TEST(what_cdi_names_mean_is_of_one_boot),
 	TEST(an_older_database_is_read),
 	TEST(old_and_new_databases_have_one_schema),
 	TEST(the_log_is_copied_by_the_loop),
