@@ -331,8 +331,10 @@ static gboolean key_names_port(const SelectorGroup *group, SelectKey key, const 
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	gboolean of_port = FALSE;
 
+	if (!group->patterns[key])
+		return TRUE;
 	select_key_add_netdevs(names, dev);
-	for (guint i = 0; group->patterns[key] && i < names->len; i++) {
+	for (guint i = 0; i < names->len; i++) {
 		const char *name = names->pdata[i];
 
 		if (!key_has_netdev(group, key, dev, name))
