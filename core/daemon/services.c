@@ -195,7 +195,8 @@ void rdmad_services_free(RdmadServices *services)
 	rdmad_pod_watch_free(services->pod_watch);
 	rdmad_watch_free(services->holders);
 	rdmad_handed_out_free(services->handed_out);
-	rdmad_inventory_set_away(services->inventory, NULL);
+	if (services->inventory)
+		rdmad_inventory_set_away(services->inventory, NULL);
 	rdmad_away_close(services->away);
 	rdmad_allocations_free(services->allocations);
 	rdmad_state_close(services->state);
