@@ -237,7 +237,6 @@ static void check_files_in_two_boots(Fixture *f, gboolean cdi, const char *first
 	};
 	g_autoptr(RdmadState) state = open_state(f, NULL);
 	RdmadAllocation *allocation = sample_allocation("a,b");
-	g_autoptr(RdmadAllocationRef) owned = allocation;
 
 	for (guint i = 0; i < G_N_ELEMENTS(files); i++)
 		rdmad_allocation_add_file(allocation, &files[i]);
@@ -251,6 +250,7 @@ static void check_files_in_two_boots(Fixture *f, gboolean cdi, const char *first
 	rdmad_allocation_set_witness(allocation, "next boot", "kubelet");
 	put(state, allocation);
 	check_files(state, second);
+	rdmad_allocation_unref(allocation);
 }
 
 static void test_device_files_come_back_with_the_numbers_of_this_boot(Fixture *f,
