@@ -131,8 +131,9 @@ static void held_add(const RdmadAllocation *allocation, gpointer data)
 }
 
 /* An exclusive resource that was shared lists the slots that are held, and none of its own. */
-static void device_expect(const NodeResource *resource, guint device, ListCounts *counts)
+static void device_expect(const NodeResource *resource, guint index, ListCounts *counts)
 {
+	const guint device = 1u << index;
 	g_autoptr(GHashTable) slots = g_hash_table_new(g_str_hash, g_str_equal);
 	Held held = { resource, device, slots };
 	guint own, listed;
@@ -148,6 +149,8 @@ static void device_expect(const NodeResource *resource, guint device, ListCounts
 	is_excluded = held.is_exclusive || (resource->is_exclusive && held.others);
 	counts->slots += listed;
 	counts->healthy += is_excluded ? own : listed;
+	if (!is_excluded && !machine_shows_netdev(index))
+		counts->returning += listed - own;
 }
 
 ListCounts judge_devices_expect(const NodeResource *resource)
@@ -155,6 +158,6 @@ ListCounts judge_devices_expect(const NodeResource *resource)
 	ListCounts counts = { 0 };
 
 	for (guint i = 0; i < MACHINE_DEVICES; i++)
-		device_expect(resource, 1u << i, &counts);
+		device_expect(resource, i, &counts);
 	return counts;
 }

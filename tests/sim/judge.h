@@ -68,6 +68,9 @@ void judge_devices_answered(const Pod *pod, const Grant *grant);
 gboolean judge_devices_have_holder(const Pod *pod, const char *text);
 typedef struct {
 	guint slots, healthy;
+	/* Of the healthy ones, those that nobody holds on a device whose interface is still in the
+	 * pod of an earlier holder: they are withheld, unless the database was lost meanwhile. */
+	guint returning;
 } ListCounts;
 /* Returns what kubelet's list of the resource must have, by rdmad's table. */
 ListCounts judge_devices_expect(const NodeResource *resource);

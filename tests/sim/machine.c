@@ -349,6 +349,13 @@ gint64 machine_plugged_us(guint device)
 	return g_array_index(machine.counts[device], Count, 0).since_us;
 }
 
+gboolean machine_shows_netdev(guint device)
+{
+	g_autofree char *link = path_of("sys/class/net/eth%u", 1 + device);
+
+	return g_file_test(link, G_FILE_TEST_IS_SYMLINK);
+}
+
 void machine_show_netdev(guint device, gboolean shown)
 {
 	g_autofree char *function =

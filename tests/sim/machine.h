@@ -25,6 +25,7 @@ gint64 machine_plugged_us(guint device);
 void machine_set_port(guint device, gboolean up);
 /* Shows the network interface of a device on the host, or hides it. */
 void machine_show_netdev(guint device, gboolean shown);
+gboolean machine_shows_netdev(guint device);
 /* Returns the path of the tree. */
 const char *machine_root(void);
 /* Returns the path of boot_id. */
