@@ -9,10 +9,10 @@
  * them has only read its settings, loaded its modules, and rehearsed its start.
  *
  * A hand-over to a successor (succession.h, rdmad/hand-over.h) ends a life of the daemon in the
- *same order, except for what the successor continues: the modules drain, their parts become still
- *and are handed over, everything is freed.  The process then begins its next life, in which it
- *waits as any successor does, with the settings that it had.  The service manager would start it
- *again if it ended.
+ * same order, except for what the successor continues: the modules drain, their parts become still
+ * and are handed over, everything is freed.  The process then begins its next life, in which it
+ * waits as any successor does, with the settings that it had.  The service manager would start it
+ * again if it ended.
  */
 #define RDMAD_LOG_TOPIC "daemon"
 

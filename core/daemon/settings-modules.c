@@ -12,7 +12,7 @@
  *
  * Without --module: those that have a group, in the order of the file.  With it: those that it
  * names, in its order, `enabled` or not.  The two keys above are the core's; the module does not
- *see them.
+ * see them.
  */
 #include "daemon/settings-modules.h"
 

@@ -3,22 +3,19 @@
  * Succession: a running rdmad hands over to its successor, which may hand back
  *
  *	successor                 running rdmad (hand-over.sock in the run directory)
- *	  {"now": ...}     ->     (it gives over to its own instance at once, else when it is
- *stopped)
+ *	  {"now": ...}     ->     (at once to its own instance, else when it is stopped)
  *	                   <-     {"refused": ...} to another instance
- *	                   <-     {"part": ...} with descriptors; it has drained, and its parts are
- *still
+ *	                   <-     {"part": ...} with descriptors; its parts are still
  *	  {"next": ...}    ->     ... the next part ...
- *	                   <-     {"given": ...} with the descriptors of its locks; it begins its
- *next life
+ *	                   <-     {"given": ...} with its locks; it begins its next life
  *	  {"used": ...}    ->     (closes its copies of the parts)
  *
  * A successor without "now" waits until the running rdmad is stopped.
  *
  * The connection stays, with the roles exchanged: who has given waits as a successor without "now".
- *It keeps copies of the parts until the other one uses them.  If that ends before, it has the locks
- *next, and goes on where the parts were.  An rdmad that has begun to give and has lost its
- *successor is its own.
+ * It keeps copies of the parts until the other one uses them.  If that ends before, it has the
+ * locks next, and goes on where the parts were.  An rdmad that has begun to give and has lost its
+ * successor is its own.
  */
 #pragma once
 

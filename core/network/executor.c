@@ -8,7 +8,8 @@
  *	{ "id": 7, "path": "/proc/4711/ns/net" }
  *	{ "id": 7, "cancel": true }
  *	{ "id": 7, "reports": [ { "step", "us", "result", "error" } ], "error": "..", "code": 2,
- *"left": ".." } { "id": 7, "opened": [ true, false ] }	with the descriptors
+ *	  "left": ".." }
+ *	{ "id": 7, "opened": [ true, false ] }	with the descriptors
  *
  * The daemon trusts the executor; the executor checks the steps.  Each of its threads receives a
  * request, executes it, and receives the next one; one thread always waits for a request.

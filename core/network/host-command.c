@@ -2,10 +2,10 @@
 /*
  * Both sides of the protocol of a host command's process, in one file so that they stay consistent
  *
- *	{ "kind": 0, "root": "/machine", "argv": [ .. ], "environment": [ .. ], "package":
- *"/opt/package", "sha256": "..", "cgroup": "..", "lock": "..", "timeout_ms": 60000, "module": null,
- *"parameter": null } { "tail": "..", "error": "..", "code": 2 }	the answer, after which the
- *process ends
+ *	{ "kind": 0, "root": "/machine", "argv": [ .. ], "environment": [ .. ],
+ *	  "package": "/opt/package", "sha256": "..", "cgroup": "..", "lock": "..",
+ *	  "timeout_ms": 60000, "module": null, "parameter": null }
+ *	{ "tail": "..", "error": "..", "code": 2 }	the answer, after which the process ends
  *
  * The keeper passes the command, which it received before the list was closed; the daemon sends
  * nothing.  The process kills its program and exits when the daemon closes its side or ends.

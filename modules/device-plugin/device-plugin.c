@@ -4,13 +4,14 @@
  *
  *	modules = {
  *	  device-plugin = {
- *	    registration = "auto";	# "auto": by plugins_registry where kubelet has that
- *directory, # else "legacy", the Register call; or "registry" socket_prefix = "rdmad";	# of the
- *names of our sockets in kubelet's directories health_delay = 1;		# time for which a
- *recovered device must be well; # longer each time when it flaps device_info_dir =
- *"/var/run/k8s.cni.cncf.io/devinfo/dp";	# for Multus; "": no files cdi_dir = "/var/run/cdi";
- *# for container runtimes forget_delay = 60;		# time for which a removed device stays
- *listed, as unhealthy
+ *	    registration = "auto";	# "auto": by plugins_registry where kubelet has it, else
+ *					# "legacy", the Register call; or "registry"
+ *	    socket_prefix = "rdmad";	# of the names of our sockets in kubelet's directories
+ *	    health_delay = 1;		# time for which a recovered device must be well;
+ *					# longer each time when it flaps
+ *	    device_info_dir = "/var/run/k8s.cni.cncf.io/devinfo/dp";	# for Multus; "": no files
+ *	    cdi_dir = "/var/run/cdi";	# for container runtimes
+ *	    forget_delay = 60;		# time for which a removed device stays listed, as unhealthy
  *	    prestart = false;		# order the NICs in nccl.conf by the GPUs of the container
  *	    cri_socket = "auto";	# of the container runtime, for host_network_only and
  *					# rdma_limits; "auto": where containerd or CRI-O has it
@@ -29,9 +30,9 @@
  *	        expose = "device";	# what a container gets: the devices behind its slots, or
  *					# "pool", all of the resource
  *	        ids = "stable";		# "name": ids as "erdma_0/7", by the kernel's name
- *	        busy_pfs = false;	# true: also physical functions whose virtual ones are in
- *use numa = true;		# report NUMA nodes to kubelet's topology manager shared_with = (
- *"rdma/other" );	# resources that may have the same devices
+ *	        busy_pfs = false;	# true: also a physical function with virtual ones in use
+ *	        numa = true;		# report NUMA nodes to kubelet's topology manager
+ *	        shared_with = ( "rdma/other" );	# resources that may have the same devices
  *	        selectors = {		# which devices; each key a string or a list of them, with
  *	          names = "mlx5_*";	# `*` and `?`, and "!x" for all but x.  Every key that is
  *	          drivers = "mlx5_core";	# given must agree; no selectors take every device.
@@ -49,8 +50,7 @@
  *	          link_layers = "ethernet";	# or "infiniband", "unknown"; only ports of these
  *	          pkeys = "ffff";		# (and with these P_Keys) count for the health
  *	          port_states = "active";
- *	          exclude = { names = "mlx5_9"; };	# not these; a group of the same keys, or a
- *list
+ *	          exclude = { names = "mlx5_9"; };	# not these; a group like this, or a list
  *	        };			# a list of groups: what any of them takes
  *	        ignore_health = false;	# true: a present device with uverbs is healthy
  *	        umad = false;		# also give umadN, issmN, ucmN (for subnet managers and

@@ -25,8 +25,9 @@
  *	      exclude = ( );		# interfaces, RDMA devices, MACs, PCI addresses; "*" and "?"
  *	      primary = "";		# the interface that is never changed; "": detected; "none"
  *	      address_from = "auto";	# "netdev": its own; "metadata"; "static"; auto: the first 2
- *	      addresses = ( ); # { nic = "eth1"; addresses = "10.0.1.5/24"; gateways = "10.0.1.253";
- *} jumbo_frames = "keep";	# "on": MTU 8500; "off": 1400
+ *	      addresses = ( );		# { nic = "eth1"; addresses = "10.0.1.5/24";
+ *					#   gateways = "10.0.1.253"; }
+ *	      jumbo_frames = "keep";	# "on": MTU 8500; "off": 1400
  *	      metric = 200;		# minimum metric of routes
  *	      default_route = true;
  *	      lower_routes = true;	# of others that take precedence over the primary NIC's

@@ -8,8 +8,8 @@
  *	<prefix>mode.<resource> = "exclusive"
  *
  * They count devices in pods, too.  The annotation rdmad.io/labels of the Node lists their
- *names: a listed label that is not wanted any more, for example because the prefix is another one,
- *is removed. Other labels, below the prefix too, are not changed.
+ * names: a listed label that is not wanted any more, for example because the prefix is another one,
+ * is removed. Other labels, below the prefix too, are not changed.
  */
 #pragma once
 

@@ -6,13 +6,16 @@
  *	  metrics = {
  *	    listen = "127.0.0.1:9889";	# or a list of addresses, "[::1]:9889", ":9889"; ( ): none
  *	    web_config = "";		# TLS and passwords: a web configuration file
- *	    names = "native";		# "compat": node_infiniband_*, as node_exporter has them;
- *"both" devices = "*";		# device names; "!mlx5_9": all but that one counters = true;
- *# of ports and drivers netdevs = true;		# pause, FEC and driver's statistics of the
- *interfaces users = true;		# queue pairs and memory regions by pod gids = true; timeout
- *= "10s";		# of a scrape whose request has none pod_log_dir = "/var/log/pods";	#
- *NAMESPACE_NAME_UID directories: names of pods open_files = 512;		# of counters, that
- *stay open between scrapes page = true;		# the status page
+ *	    names = "native";		# "compat": node_infiniband_*, as of node_exporter; "both"
+ *	    devices = "*";		# device names; "!mlx5_9": all but that one
+ *	    counters = true;		# of ports and drivers
+ *	    netdevs = true;		# pause, FEC and driver's statistics of the interfaces
+ *	    users = true;		# queue pairs and memory regions by pod
+ *	    gids = true;
+ *	    timeout = "10s";		# of a scrape whose request has none
+ *	    pod_log_dir = "/var/log/pods";	# NAMESPACE_NAME_UID directories: names of pods
+ *	    open_files = 512;		# of counters, that stay open between scrapes
+ *	    page = true;		# the status page
  *	  };
  *	};
  *

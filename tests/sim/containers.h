@@ -5,7 +5,7 @@
  *	sandbox -> PreStartContainer, init container -> PreStartContainer, container
  *
  * PreStartContainer comes before each start of a container, if the plugin wants it, with a limit of
- *30 s.  When it fails the container does not start, and kubelet tries again.
+ * 30 s.  When it fails the container does not start, and kubelet tries again.
  */
 #pragma once
 

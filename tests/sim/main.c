@@ -3,7 +3,11 @@
  * The simulator: rdmad in a world that a seed generates
  *
  *	sim [--seed N] [--seconds N] [--steps N] [--run-steps N] [--pairs] [--notes] [--all]
- *[--hash] sim --replay FILE [--shrink] sim --seed N --shrink sim --exhaustive sim --behaviour FILE
+ *	    [--hash]
+ *	sim --replay FILE [--shrink]
+ *	sim --seed N --shrink
+ *	sim --exhaustive
+ *	sim --behaviour FILE
  *	--jobs N: as many processes, each with its own world
  *	sim --plants --seconds N	each planted fault, for at most N s; --plant NAME: only one
  *

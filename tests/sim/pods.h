@@ -7,7 +7,7 @@
  *
  * Each has one container, which requests slots of one resource; some have an init container before
  * it, which requests slots of the same.  After a reboot, the containers of admitted pods start
- *again without an Allocate.
+ * again without an Allocate.
  */
 #pragma once
 

@@ -35,6 +35,16 @@ def too_wide(source):
                         yield f"{path}:{number}"
 
 
+def joined(source):
+    """Lines of comments that clang-format has wrapped without the blank: a line with a tab was too wide, and those
+    behind it are one text now."""
+    for path in files(source):
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if re.match(r" \*[^\s/*]", line):
+                    yield f"{path}:{number}"
+
+
 def main(source):
     if not shutil.which("clang-format"):
         print("there is no clang-format")
@@ -47,7 +57,10 @@ def main(source):
     wide = list(too_wide(source))
     for place in wide:
         print(f"{os.path.relpath(place, source)}: wider than {WIDTH} columns")
-    return 1 if wrong or wide or done.returncode else 0
+    mangled = list(joined(source))
+    for place in mangled:
+        print(f"{os.path.relpath(place, source)}: a line of a comment without a blank; shorten the lines before it")
+    return 1 if wrong or wide or mangled or done.returncode else 0
 
 
 sys.exit(main(os.path.abspath(sys.argv[1])))

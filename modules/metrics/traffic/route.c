@@ -3,7 +3,7 @@
  *	request -> collector_request -> text of a copy, on a worker -> reply
  *
  * Ten minutes of many ports are tens of thousands of numbers, which take the loop too long.  One
- *response is made at a time: its copy is some hundred KiB.
+ * response is made at a time: its copy is some hundred KiB.
  */
 #include "traffic/route.h"
 
