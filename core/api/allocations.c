@@ -31,10 +31,10 @@ static json_t *attachments_json(const RdmadAllocation *allocation)
 
 static const char *device_name(RdmadInventory *inventory, const char *id)
 {
-	const RdmadDevice *dev = rdmad_inventory_lookup(inventory, id);
-	const RdmadAwayDevice *away = dev ? NULL : rdmad_inventory_find_away(inventory, id);
+	const RdmadAwayDevice *away = rdmad_inventory_find_away(inventory, id);
+	const RdmadDevice *dev = away ? away->device : rdmad_inventory_lookup(inventory, id);
 
-	return dev ? dev->name : away ? away->device->name : NULL;
+	return dev ? dev->name : NULL;
 }
 
 /* Returns the current names of the devices; null for a removed one. */
@@ -111,25 +111,19 @@ ApiTexts *api_allocation_texts_new(void)
 	return api_texts_new(allocation_ref, allocation_unref);
 }
 
-static void away_name(const RdmadAwayDevice *away, gpointer data)
-{
-	g_string_append_printf(data, "%s %s\n", away->device->id, away->device->name);
-}
-
 /* Returns what the texts of allocations depend on, beside the allocations themselves. */
 static char *device_names(const RdmadServices *services)
 {
-	RdmadInventory *inventory = services->inventory;
+	g_autoptr(GPtrArray) devices = rdmad_inventory_list_everywhere(services->inventory);
 	GString *names = g_string_new(NULL);
 
 	g_string_append_printf(names, "%" G_GUINT64_FORMAT "\n",
 			       rdmad_handed_out_version(services->handed_out));
-	for (guint i = 0; i < rdmad_inventory_count(inventory); i++) {
-		const RdmadDevice *dev = rdmad_inventory_nth(inventory, i);
+	for (guint i = 0; i < devices->len; i++) {
+		const RdmadDevice *dev = devices->pdata[i];
 
 		g_string_append_printf(names, "%s %s\n", dev->id, dev->name);
 	}
-	rdmad_inventory_foreach_away(inventory, away_name, names);
 	return g_string_free(names, FALSE);
 }
 

@@ -255,26 +255,12 @@ GPtrArray *api_devices_by_name(const RdmadServices *services)
 	return devices;
 }
 
-static void devices_add_away(const RdmadAwayDevice *away, gpointer data)
-{
-	g_ptr_array_add(data, (gpointer)away->device);
-}
-
-/* Returns the devices on the host and in pods, in the order of their names. */
-static GPtrArray *devices_everywhere(const RdmadServices *services)
-{
-	GPtrArray *devices = api_devices_by_name(services);
-
-	rdmad_inventory_foreach_away(services->inventory, devices_add_away, devices);
-	g_ptr_array_sort(devices, compare_names);
-	return devices;
-}
-
 static GBytes *devices_build(const RdmadServices *services, gconstpointer read)
 {
-	g_autoptr(GPtrArray) sorted = devices_everywhere(services);
+	g_autoptr(GPtrArray) sorted = rdmad_inventory_list_everywhere(services->inventory);
 	json_t *devices = json_array();
 
+	g_ptr_array_sort(sorted, compare_names);
 	for (guint i = 0; i < sorted->len; i++)
 		json_array_append_new(devices,
 				      api_device_json(services, g_ptr_array_index(sorted, i)));
@@ -298,15 +284,8 @@ void api_get_device(RdmadHttpRequest *request, gpointer data)
 {
 	const RdmadServices *services = data;
 	const char *name = rdmad_http_request_tail(request);
-	g_autoptr(GPtrArray) devices = devices_everywhere(services);
-	const RdmadDevice *dev = api_find_device(services, name);
+	const RdmadDevice *dev = rdmad_inventory_find_everywhere(services->inventory, name);
 
-	for (guint i = 0; !dev && i < devices->len; i++) {
-		const RdmadDevice *other = devices->pdata[i];
-
-		if (g_str_equal(other->id, name) || g_str_equal(other->name, name))
-			dev = other;
-	}
 	if (dev)
 		rdmad_http_reply_json(request, api_device_json(services, dev));
 	else

@@ -229,12 +229,12 @@ static void check_device(const RdmadServices *services, const DoctorFiles *files
 typedef struct {
 	const RdmadServices *services;
 	json_t *findings;
-	guint n;
-} AwayCheck;
+	guint n; /* devices or allocations with a finding */
+} Check;
 
 static void check_away(const RdmadAwayDevice *away, gpointer data)
 {
-	AwayCheck *check = data;
+	Check *check = data;
 	const RdmadAllocation *holder =
 		rdmad_allocations_lookup(check->services->allocations, away->allocation);
 
@@ -254,15 +254,9 @@ static void check_away(const RdmadAwayDevice *away, gpointer data)
 
 #define FILES_FINDINGS_MAX 64u
 
-typedef struct {
-	const RdmadServices *services;
-	json_t *findings;
-	guint n; /* allocations with wrong files */
-} FilesCheck;
-
 static void check_files(const RdmadAllocation *allocation, gpointer data)
 {
-	FilesCheck *check = data;
+	Check *check = data;
 	const GPtrArray *wrong = rdmad_handed_out_wrong(check->services->handed_out, allocation);
 	g_autofree char *text = NULL;
 
@@ -280,7 +274,7 @@ static void check_files(const RdmadAllocation *allocation, gpointer data)
 
 static void check_handed_out(const RdmadServices *services, json_t *findings)
 {
-	FilesCheck check = { services, findings, 0 };
+	Check check = { services, findings, 0 };
 
 	rdmad_allocations_foreach(services->allocations, check_files, &check);
 	if (check.n > FILES_FINDINGS_MAX)
@@ -292,7 +286,7 @@ static void check_handed_out(const RdmadServices *services, json_t *findings)
 void doctor_check_devices(const RdmadServices *services, const DoctorFiles *files, json_t *findings)
 {
 	g_autoptr(GPtrArray) devices = api_devices_by_name(services);
-	AwayCheck away = { services, findings, 0 };
+	Check away = { services, findings, 0 };
 
 	check_handed_out(services, findings);
 	rdmad_inventory_foreach_away(services->inventory, check_away, &away);

@@ -224,6 +224,20 @@ static void port_clear(RdmadPort *port)
 	g_free(port->netdev_in_pod);
 }
 
+void rdmad_netdev_init(RdmadNetdev *netdev, const char *name)
+{
+	*netdev = (RdmadNetdev){
+		.name = g_utf8_make_valid(name, -1),
+		.ifindex = RDMAD_UNKNOWN,
+		.mtu = RDMAD_UNKNOWN,
+		.up = RDMAD_UNKNOWN,
+		.carrier = RDMAD_UNKNOWN,
+		.carrier_changes = RDMAD_UNKNOWN,
+		.speed_mbps = RDMAD_UNKNOWN,
+		.addresses = g_new0(char *, 1),
+	};
+}
+
 static void netdev_clear(RdmadNetdev *netdev)
 {
 	g_free(netdev->name);
@@ -394,6 +408,14 @@ const RdmadNetdev *rdmad_device_netdev(const RdmadDevice *dev, const char *name)
 	for (guint i = 0; i < dev->n_netdevs; i++)
 		if (!g_strcmp0(dev->netdevs[i].name, name))
 			return &dev->netdevs[i];
+	return NULL;
+}
+
+const char *rdmad_device_netdev_in_pod(const RdmadDevice *dev)
+{
+	for (guint i = 0; i < dev->n_ports; i++)
+		if (dev->ports[i].netdev_in_pod)
+			return dev->ports[i].netdev_in_pod;
 	return NULL;
 }
 

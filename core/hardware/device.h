@@ -4,8 +4,6 @@
 
 #include <rdmad/device.h>
 
-/* Returns a new reference, with all strings NULL, numbers RDMAD_UNKNOWN and lists empty. */
-RdmadDevice *rdmad_device_new(const char *id, const char *name);
 typedef const RdmadDevice RdmadDeviceRef;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RdmadDeviceRef, rdmad_device_unref)
 
@@ -14,6 +12,8 @@ void rdmad_device_add_problem(RdmadDevice *dev, const char *format, ...) G_GNUC_
 /* Returns NULL if there is no such port. */
 const RdmadPort *rdmad_device_port(const RdmadDevice *dev, guint number);
 void rdmad_port_clear_gids(RdmadPort *port);
+/* Sets a name, which may be invalid UTF-8, and nothing else: numbers are RDMAD_UNKNOWN. */
+void rdmad_netdev_init(RdmadNetdev *netdev, const char *name);
 /* Returns whether both tables have the same GIDs and types at the same indices. */
 gboolean rdmad_port_gids_equal(const RdmadPort *a, const RdmadPort *b);
 /* Returns whether both devices have the same character devices. */

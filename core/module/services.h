@@ -28,7 +28,7 @@ typedef struct {
 	struct RdmadState *state; /* service/state.h */
 	RdmadAllocations *allocations;
 	RdmadWatch *holders;		   /* tells the inventory */
-	struct RdmadAwayTable *away;	   /* service/away.h */
+	struct RdmadAwayTable *away;	   /* service/away.c */
 	struct RdmadHandedOut *handed_out; /* service/handed-out.h */
 	RdmadPods *pods;
 	RdmadPreparations *preparations;

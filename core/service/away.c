@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define RDMAD_LOG_TOPIC "inventory"
 
-#include "service/away.h"
+#include "service/inventory-private.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmad/allocations.h>
 #include <rdmad/clock.h>
 #include <rdmad/device.h>
 #include <rdmad/fd.h>
@@ -111,15 +112,7 @@ static void netdevs_parse(RdmadDevice *device, const char *text)
 
 	device->netdevs = g_new0(RdmadNetdev, g_strv_length(names));
 	for (char **name = names; *name && **name; name++)
-		device->netdevs[device->n_netdevs++] = (RdmadNetdev){
-			.name = g_strdup(*name),
-			.ifindex = RDMAD_UNKNOWN,
-			.mtu = RDMAD_UNKNOWN,
-			.up = RDMAD_UNKNOWN,
-			.carrier = RDMAD_UNKNOWN,
-			.carrier_changes = RDMAD_UNKNOWN,
-			.speed_mbps = RDMAD_UNKNOWN,
-		};
+		rdmad_netdev_init(&device->netdevs[device->n_netdevs++], *name);
 }
 
 static gboolean row_put(RdmadTables *tables, const Entry *entry, GError **error)
@@ -249,14 +242,6 @@ static const RdmadDevice *device_find(const GPtrArray *devices, const char *id)
 	return NULL;
 }
 
-static gboolean has_netdev_in_pod(const RdmadDevice *device)
-{
-	for (guint i = 0; i < device->n_ports; i++)
-		if (device->ports[i].netdev_in_pod)
-			return TRUE;
-	return FALSE;
-}
-
 /* Returns whether entries were removed.  One of a device that is back, without its interface, is
  * replaced. */
 static gboolean entries_end(RdmadAwayTable *away, const GPtrArray *now)
@@ -270,7 +255,7 @@ static gboolean entries_end(RdmadAwayTable *away, const GPtrArray *now)
 		Entry *entry = value;
 		const RdmadDevice *device = device_find(now, entry->public.device->id);
 
-		if (device && has_netdev_in_pod(device)) {
+		if (device && rdmad_device_netdev_in_pod(device)) {
 			ended |= entry->is_whole;
 			entry->is_whole = FALSE;
 		} else if (device || !entry->is_whole ||
@@ -289,8 +274,10 @@ static const RdmadDevice *device_without_network(const RdmadDevice *device)
 
 	for (guint i = 0; i < copy->n_ports; i++)
 		rdmad_port_clear_gids(&copy->ports[i]);
-	for (guint i = 0; i < copy->n_netdevs; i++)
-		g_clear_pointer(&copy->netdevs[i].addresses, g_strfreev);
+	for (guint i = 0; i < copy->n_netdevs; i++) {
+		g_strfreev(copy->netdevs[i].addresses);
+		copy->netdevs[i].addresses = g_new0(char *, 1);
+	}
 	return copy;
 }
 
@@ -320,7 +307,7 @@ gboolean rdmad_away_scanned(RdmadAwayTable *away, const GPtrArray *before, const
 			changed |= entry_begin(away, device, TRUE);
 	}
 	for (guint i = 0; i < now->len; i++)
-		if (has_netdev_in_pod(now->pdata[i]))
+		if (rdmad_device_netdev_in_pod(now->pdata[i]))
 			changed |= entry_begin(away, now->pdata[i], FALSE);
 	if (changed)
 		away_write(away);

@@ -605,6 +605,37 @@ void rdmad_inventory_foreach_away(RdmadInventory *inv,
 		rdmad_away_foreach(inv->away, fn, data);
 }
 
+static void list_away(const RdmadAwayDevice *away, gpointer data)
+{
+	g_ptr_array_add(data, (gpointer)away->device);
+}
+
+GPtrArray *rdmad_inventory_list_everywhere(RdmadInventory *inv)
+{
+	GPtrArray *devices = g_ptr_array_new();
+
+	for (guint i = 0; i < inv->devices->len; i++)
+		g_ptr_array_add(devices, inv->devices->pdata[i]);
+	rdmad_inventory_foreach_away(inv, list_away, devices);
+	g_ptr_array_sort(devices, device_compare);
+	return devices;
+}
+
+const RdmadDevice *rdmad_inventory_find_everywhere(RdmadInventory *inv, const char *name)
+{
+	const RdmadDevice *here =
+		rdmad_inventory_lookup(inv, name) ?: rdmad_inventory_lookup_name(inv, name);
+	g_autoptr(GPtrArray) devices = here ? NULL : rdmad_inventory_list_everywhere(inv);
+
+	for (guint i = 0; !here && i < devices->len; i++) {
+		const RdmadDevice *dev = devices->pdata[i];
+
+		if (g_str_equal(dev->id, name) || g_str_equal(dev->name, name))
+			here = dev;
+	}
+	return here;
+}
+
 void rdmad_inventory_set_away(RdmadInventory *inv, RdmadAwayTable *away)
 {
 	inv->away = away;

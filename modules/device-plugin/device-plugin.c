@@ -147,7 +147,8 @@ static void publish_names(Plugin *plugin, const Assignment *assignment)
 static void refresh(gpointer data)
 {
 	Plugin *plugin = data;
-	g_autoptr(GPtrArray) devices = assignment_devices(plugin->self);
+	g_autoptr(GPtrArray) devices =
+		rdmad_inventory_list_everywhere(rdmad_module_inventory(plugin->self));
 	g_autoptr(Assignment) assignment = assignment_new(plugin->settings->resources, devices);
 	gint64 wait_us = 0;
 
@@ -464,7 +465,8 @@ static void warn_empty(const char *resource, RdmadCheckFunc warn, gpointer data)
 static void plugin_check(gpointer state, RdmadCheckFunc warn, gpointer data)
 {
 	const Plugin *plugin = state;
-	g_autoptr(GPtrArray) devices = assignment_devices(plugin->self);
+	g_autoptr(GPtrArray) devices =
+		rdmad_inventory_list_everywhere(rdmad_module_inventory(plugin->self));
 	g_autoptr(Assignment) assignment = assignment_new(plugin->settings->resources, devices);
 
 	for (guint i = 0; i < plugin->settings->resources->len; i++) {

@@ -37,37 +37,13 @@ struct Explain {
 	GPtrArray *const *resources;
 };
 
-/* Returns the device of that name or id, also one that is in a pod, or NULL. */
-static const RdmadDevice *device_find(const GPtrArray *devices, const char *name)
-{
-	const RdmadDevice *found = NULL;
-
-	for (guint i = 0; i < devices->len; i++) {
-		const RdmadDevice *dev = devices->pdata[i];
-
-		if (g_str_equal(dev->name, name))
-			return dev;
-		if (g_str_equal(dev->id, name))
-			found = dev;
-	}
-	return found;
-}
-
-static const char *interface_in_pod(const RdmadDevice *dev)
-{
-	for (guint i = 0; i < dev->n_ports; i++)
-		if (dev->ports[i].netdev_in_pod)
-			return dev->ports[i].netdev_in_pod;
-	return NULL;
-}
-
 /* Returns "held by jobs/a; its interface ens1f0v0 is in the pod", g_free(); NULL: it is free, or on
  * the host with its interfaces. */
 static char *place_text(RdmadModule *self, const RdmadDevice *dev)
 {
 	const RdmadAllocation *holder = rdmad_allocations_find_holder(
 		rdmad_module_allocations(self), dev->id, RDMAD_HOLD_ANY, NULL, NULL);
-	const char *interface = interface_in_pod(dev);
+	const char *interface = rdmad_device_netdev_in_pod(dev);
 	g_autofree char *what = NULL, *who = NULL;
 
 	if (!holder)
@@ -112,8 +88,10 @@ static void add_resource(const ResourceSettings *resource, const char *refusal, 
 						    refusal ?: state_in(rows, resource->name)));
 }
 
-static json_t *explanation(const Explain *explain, const GPtrArray *devices, const RdmadDevice *dev)
+static json_t *explanation(const Explain *explain, const RdmadDevice *dev)
 {
+	g_autoptr(GPtrArray) devices =
+		rdmad_inventory_list_everywhere(rdmad_module_inventory(explain->self));
 	g_autofree char *place = place_text(explain->self, dev);
 	Rows rows = { *explain->resources, dev, place, json_array() };
 
@@ -126,16 +104,15 @@ static void get_explain(RdmadHttpRequest *request, gpointer data)
 {
 	const Explain *explain = data;
 	const char *name = rdmad_http_request_query(request, "device");
-	g_autoptr(GPtrArray) devices = assignment_devices(explain->self);
 	const RdmadDevice *dev;
 
 	if (!name) {
 		rdmad_http_fail(request, 400, "which device? \"device\" is missing");
 		return;
 	}
-	dev = device_find(devices, name);
+	dev = rdmad_inventory_find_everywhere(rdmad_module_inventory(explain->self), name);
 	if (dev)
-		rdmad_http_reply_json(request, explanation(explain, devices, dev));
+		rdmad_http_reply_json(request, explanation(explain, dev));
 	else
 		rdmad_http_fail(request, 404, "no RDMA device \"%s\"; `rdmad devices` lists all",
 				name);

@@ -395,10 +395,7 @@ static PoolPlace place_of(RdmadInventory *inventory, const RdmadDevice *dev)
 {
 	if (rdmad_inventory_find_away(inventory, dev->id))
 		return PLACE_POD;
-	for (guint i = 0; i < dev->n_ports; i++)
-		if (dev->ports[i].netdev_in_pod)
-			return PLACE_INTERFACE_POD;
-	return PLACE_HOST;
+	return rdmad_device_netdev_in_pod(dev) ? PLACE_INTERFACE_POD : PLACE_HOST;
 }
 
 static gboolean is_present(const char *device, gpointer data)

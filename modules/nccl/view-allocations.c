@@ -79,15 +79,9 @@ static void port_fill(RdmadPort *port, const RdmadAttachment *attachment)
 /* A device of which nothing else is known is taken for RoCE. */
 static RdmadDevice *device_without_snapshot(const char *name)
 {
-	RdmadDevice *device = g_new0(RdmadDevice, 1);
+	RdmadDevice *device = rdmad_device_new(name, name);
 
-	device->refs = 1;
-	device->id = g_strdup(name);
-	device->name = g_strdup(name);
-	device->index = RDMAD_UNKNOWN;
 	device->node_type = RDMAD_NODE_CA;
-	device->numa_node = RDMAD_UNKNOWN;
-	device->problems = g_new0(char *, 1);
 	device->n_ports = 1;
 	device->ports = g_new0(RdmadPort, 1);
 	device->ports[0] = (RdmadPort){ .number = 1,

@@ -252,11 +252,13 @@ class PlaceTest(HealthCase):
         return lambda: os.rename(path + ".taken", path)
 
     def allocate(self):
-        """The device that a pod got."""
+        """Name and id of the device that a pod got."""
+        self.both(self.CONFIG)
+        self.wait_ready(3, VF)
         self.kubelet.allocate("jobs/a", VF, 1)
         [allocation] = self.allocations().values()
         self.wait_for(lambda: all(a["pod"] for a in self.allocations().values()), "name of the pod")
-        return allocation["device_names"][0]
+        return allocation["device_names"][0], allocation["device_ids"][0]
 
     def end_pod(self, device_id):
         self.kubelet.release("jobs/a")
@@ -275,10 +277,8 @@ class PlaceTest(HealthCase):
         self.assertEqual([f for f in self.findings() if f["level"] == "problem"], [])
 
     def test_the_interface_is_in_the_pod(self):
-        self.both(self.CONFIG)
-        self.wait_ready(3, VF)
-        name = self.allocate()
-        id, netdev = self.id_of(name), self.hardware.netdev(name)
+        name, id = self.allocate()
+        netdev = self.hardware.netdev(name)
         back = [self.take(self.hardware.path("net", netdev)),
                 self.take(self.hardware.path("infiniband", name, "ports/1/gid_attrs/ndevs"))]
         self.rescan()
@@ -295,10 +295,7 @@ class PlaceTest(HealthCase):
 
     def test_the_device_is_in_the_pod(self):
         """As with exclusive RDMA namespaces."""
-        self.both(self.CONFIG)
-        self.wait_ready(3, VF)
-        name = self.allocate()
-        id = self.id_of(name)
+        name, id = self.allocate()
         self.unplug(name)
         self.wait_for(lambda: self.events("device-in-pod"), "its move")
         self.no_trouble(id)
@@ -342,10 +339,7 @@ class PlaceTest(HealthCase):
         self.no_trouble(allocation["device_ids"][1])
 
     def test_one_that_leaves_the_bus_is_gone(self):
-        self.both(self.CONFIG)
-        self.wait_ready(3, VF)
-        name = self.allocate()
-        id = self.id_of(name)
+        name, id = self.allocate()
         self.unplug(name)
         self.wait_for(lambda: self.events("device-in-pod"), "its move")
         self.addCleanup(self.take(os.path.join(self.machine, "sys/bus/pci/devices", id)))

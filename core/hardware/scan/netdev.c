@@ -34,16 +34,7 @@ static void read_netdev(const RdmadAttrDir *dir, RdmadNetdev *netdev, const char
 	g_autofree char *label = g_strconcat("net/", name, "/", NULL);
 	const RdmadAttrDir net_dir = { dir->root, dir->dev, path, label, fd };
 
-	*netdev = (RdmadNetdev){
-		.name = g_utf8_make_valid(name, -1),
-		.ifindex = RDMAD_UNKNOWN,
-		.mtu = RDMAD_UNKNOWN,
-		.up = RDMAD_UNKNOWN,
-		.carrier = RDMAD_UNKNOWN,
-		.carrier_changes = RDMAD_UNKNOWN,
-		.speed_mbps = RDMAD_UNKNOWN,
-		.addresses = g_new0(char *, 1),
-	};
+	rdmad_netdev_init(netdev, name);
 	rdmad_attrs_read(&net_dir, netdev_attrs, G_N_ELEMENTS(netdev_attrs), netdev);
 	netdev->master = rdmad_sysroot_link_name_at(fd, path, "master", NULL);
 }

@@ -188,6 +188,8 @@ struct RdmadDevice {
 	char **problems; /* "ports/1/rate: Input/output error"; empty if there is none */
 };
 
+/* Returns a new reference, with all strings NULL, numbers RDMAD_UNKNOWN and lists empty. */
+RDMAD_API RdmadDevice *rdmad_device_new(const char *id, const char *name);
 RDMAD_API const RdmadDevice *rdmad_device_ref(const RdmadDevice *dev);
 RDMAD_API void rdmad_device_unref(const RdmadDevice *dev);
 
@@ -196,6 +198,8 @@ RDMAD_API RdmadDevice *rdmad_device_copy(const RdmadDevice *dev);
 
 /* Returns the interface of that name, or NULL. */
 RDMAD_API const RdmadNetdev *rdmad_device_netdev(const RdmadDevice *dev, const char *name);
+/* Returns the first interface of the device that is in a pod (`netdev_in_pod`), or NULL. */
+RDMAD_API const char *rdmad_device_netdev_in_pod(const RdmadDevice *dev);
 /* Returns the first character device of a kind, or NULL. */
 RDMAD_API const RdmadChardev *rdmad_device_chardev(const RdmadDevice *dev, RdmadChardevKind kind);
 

@@ -38,6 +38,12 @@ RDMAD_API void rdmad_inventory_foreach_away(RdmadInventory *inv,
 						       gpointer data),
 					    gpointer data);
 
+/* Returns the devices on the host and those that are away, in the order of their ids; each is
+ * borrowed likewise. */
+RDMAD_API GPtrArray *rdmad_inventory_list_everywhere(RdmadInventory *inv);
+/* Returns a device by its id or its name, on the host or away, borrowed likewise, or NULL. */
+RDMAD_API const RdmadDevice *rdmad_inventory_find_everywhere(RdmadInventory *inv, const char *name);
+
 typedef struct {
 	void (*added)(const RdmadDevice *dev, gpointer data);
 	void (*changed)(const RdmadDevice *before, const RdmadDevice *now, gpointer data);

@@ -74,30 +74,6 @@ gboolean assignment_may_share(const ResourceSettings *a, const ResourceSettings 
 	       (allows_sharing_with(a, b) || allows_sharing_with(b, a));
 }
 
-static void devices_add_away(const RdmadAwayDevice *away, gpointer data)
-{
-	g_ptr_array_add(data, (gpointer)away->device);
-}
-
-static gint devices_compare(gconstpointer a, gconstpointer b)
-{
-	const RdmadDevice *const *x = a, *const *y = b;
-
-	return rdmad_natural_compare((*x)->id, (*y)->id);
-}
-
-GPtrArray *assignment_devices(RdmadModule *self)
-{
-	RdmadInventory *inventory = rdmad_module_inventory(self);
-	GPtrArray *devices = g_ptr_array_new();
-
-	for (guint i = 0; i < rdmad_inventory_count(inventory); i++)
-		g_ptr_array_add(devices, (gpointer)rdmad_inventory_nth(inventory, i));
-	rdmad_inventory_foreach_away(inventory, devices_add_away, devices);
-	g_ptr_array_sort(devices, devices_compare);
-	return devices;
-}
-
 /* ---- one device ---- */
 
 static char *conflict_text(const RdmadDevice *dev, const ResourceSettings *owner,

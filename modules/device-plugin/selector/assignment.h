@@ -19,10 +19,6 @@ typedef struct {
 	GPtrArray *conflicts; /* messages */
 } Assignment;
 
-/* Returns the devices of the inventory, and those that are in pods, for the functions below;
- * borrowed. */
-GPtrArray *assignment_devices(RdmadModule *self);
-
 /* Returns whether both may have a device: neither is exclusive, and one has the other in
  * `shared_with`. */
 gboolean assignment_may_share(const ResourceSettings *a, const ResourceSettings *b);

@@ -167,7 +167,8 @@ static void test_leaving_and_returning(Fixture *f, gconstpointer data)
 							   "device-added ");
 }
 
-/* What leaves is in no pod: nobody may have moved it, or it has no RDMA device anywhere. */
+/* A device that leaves is in no pod if nobody may have moved it, or if its function has no driver.
+ */
 static void test_gone(Fixture *f, gconstpointer data)
 {
 	static const struct {

@@ -59,7 +59,7 @@ static GPtrArray *devices_of(const char *text)
 	return devices;
 }
 
-/* What a container is given that gets all these devices. */
+/* The files of a container that gets all these devices. */
 static RdmadAllocation *allocation_of(const char *text)
 {
 	g_autoptr(GPtrArray) devices = devices_of(text);
